@@ -1,0 +1,77 @@
+/* file.h - whole files in, whole files out, nothing half done.
+ *
+ * Every function names the path in its error. Paths are plain strings; the
+ * ones returned are the caller's to free. */
+#ifndef QN_BASE_FILE_H
+#define QN_BASE_FILE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of a file, with a NUL after the last that len does not count. */
+struct qn_bytes {
+    char *data;
+    size_t len;
+};
+void qn_bytes_free(struct qn_bytes *bytes);
+
+/* The whole file as it is. A folder, a missing file: an error. */
+enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
+                            struct qn_err *err);
+/* The same, decompressed when the file begins with gzip's magic. A truncated or
+ * damaged stream is QN_EFORMAT. */
+enum qn_status qn_file_read_gz(const char *path, struct qn_bytes *out,
+                               struct qn_err *err);
+
+/* Replace path by these bytes: temporary file beside it, fsync, rename, fsync
+ * of the folder. After a crash the old file or the new one is there, whole. */
+enum qn_status qn_file_write(const char *path, const void *data, size_t len,
+                             struct qn_err *err);
+
+/* The same from several pieces, one after the other. */
+struct qn_span {
+    const void *data;
+    size_t len;
+};
+enum qn_status qn_file_write_parts(const char *path,
+                                   const struct qn_span *parts, size_t n,
+                                   struct qn_err *err);
+
+/* A file that grows line by line; each line is one write(2). */
+struct qn_appender;
+enum qn_status qn_appender_open(const char *path, struct qn_appender **out,
+                                struct qn_err *err);
+enum qn_status qn_appender_line(struct qn_appender *a, const char *line,
+                                size_t len, struct qn_err *err);
+enum qn_status qn_appender_sync(struct qn_appender *a, struct qn_err *err);
+void qn_appender_close(struct qn_appender *a); /* NULL is fine */
+
+/* Cut a torn last line (one without its newline) off the file. */
+enum qn_status qn_file_repair_lines(const char *path, struct qn_err *err);
+
+bool qn_path_exists(const char *path);
+bool qn_path_is_dir(const char *path);
+char *qn_path_join(const char *a, const char *b); /* absolute b wins */
+const char *qn_path_base(const char *path); /* points into path */
+/* mkdir -p; existing folders are fine. */
+enum qn_status qn_make_dirs(const char *path, struct qn_err *err);
+/* fsync a folder, so that a rename in it survives power loss. */
+enum qn_status qn_dir_sync(const char *path, struct qn_err *err);
+/* Names in a folder, sorted by byte, without "." and ".."; free each and the
+ * array. */
+enum qn_status qn_dir_list(const char *path, char ***names, size_t *n,
+                           struct qn_err *err);
+/* Remove a file or a folder with all in it; a missing one is fine. */
+enum qn_status qn_remove_tree(const char *path, struct qn_err *err);
+
+/* $XDG_<kind>_HOME/quern or its default under $HOME; kind is "DATA", "STATE",
+ * "CACHE" or "CONFIG". */
+char *qn_xdg_dir(const char *kind);
+
+/* SHA-256 as 64 hex digits and a NUL. */
+void qn_sha256_hex(const void *data, size_t len, char out[65]);
+
+#endif

@@ -1,0 +1,51 @@
+/* str.h - a string that grows, and the few string questions C does not answer.
+ */
+#ifndef QN_BASE_STR_H
+#define QN_BASE_STR_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zero-initialise; text is NULL or NUL-terminated, len without the NUL. */
+struct qn_str {
+    char *text;
+    size_t len, cap;
+};
+
+void qn_str_free(struct qn_str *s); /* leaves it empty and usable */
+void qn_str_clear(struct qn_str *s); /* keeps the memory */
+void qn_str_add(struct qn_str *s, const char *text);
+void qn_str_add_bytes(struct qn_str *s, const void *bytes, size_t len);
+void qn_str_addf(struct qn_str *s, const char *fmt, ...) QN_PRINTF(2, 3);
+char *qn_str_take(struct qn_str *s); /* the caller frees it; "" when empty */
+
+bool qn_str_eq(const char *a, const char *b);
+bool qn_starts_with(const char *s, const char *prefix);
+bool qn_ends_with(const char *s, const char *suffix);
+
+/* The whole of s as a number, nothing before or after; false otherwise, with
+ * *out untouched. The locale has no say. */
+bool qn_parse_int(const char *s, int64_t *out);
+bool qn_parse_double(const char *s, double *out); /* finite numbers only */
+
+/* The shortest text that reads back as exactly v: "0.1", "1e-05", "3". */
+const char *qn_format_double(char *buf, size_t size, double v);
+/* %.9g, enough for a float to read back exactly, with a point in any locale. */
+const char *qn_format_float(char *buf, size_t size, double v);
+
+/* Levenshtein distance with transposition, for "did you mean". */
+int qn_edit_distance(const char *a, const char *b);
+/* Index of the nearest of n names, or -1 when none is near enough to suggest.
+ */
+int qn_nearest(const char *word, const char *const *names, int n);
+
+/* Decode one code point of UTF-8 at s[0..len). Returns the bytes it takes, or
+ * 0 when they are not valid UTF-8 (overlong, surrogate, > 0x10ffff, cut). */
+int qn_utf8_decode(const char *s, size_t len, uint32_t *code);
+/* Encode into out (room for 4); returns the bytes written. */
+int qn_utf8_encode(uint32_t code, char *out);
+
+#endif

@@ -1,0 +1,45 @@
+/* corpus.h - a text in three splits, as ids in memory.
+ *
+ * Paths are looked for as given, then under the data folder; x and x.gz stand
+ * for each other. "builtin:kjv" is the King James Bible of Debian's bible-kjv,
+ * made once and cached; where that is not installed, a text of a seeded grammar
+ * ("builtin:grammar") and one line of notice. The splits valid and test are
+ * files of their own or cut from the end of train: valid before test.
+ * Threads: immutable once opened; any thread may read it.
+ */
+#ifndef QN_DATA_CORPUS_H
+#define QN_DATA_CORPUS_H
+
+#include "base/log.h"
+#include "data/vocab.h"
+
+#include <stdbool.h>
+
+enum qn_split { QN_TRAIN, QN_VALID, QN_TEST, QN_N_SPLITS };
+const char *qn_split_name(enum qn_split split); /* "train", "valid", "test" */
+bool qn_split_parse(const char *name, enum qn_split *out);
+
+struct qn_corpus_spec {
+    const char *path[QN_N_SPLITS]; /* "" or NULL: cut from train */
+    double fraction[QN_N_SPLITS];  /* for those cut; 0 = an empty split */
+    bool bytes;                    /* byte level, else char */
+    bool lower;                    /* ASCII letters to lower case */
+    int vocab_size;                /* 0 = unchecked */
+    const char *data_dir;          /* NULL: QUERN_DATA, then XDG data */
+    const struct qn_vocab *vocab;  /* a run's fixed vocabulary, or NULL */
+};
+
+struct qn_corpus;
+
+enum qn_status qn_corpus_open(const struct qn_corpus_spec *spec,
+                              struct qn_log *log, struct qn_corpus **out,
+                              struct qn_err *err);
+void qn_corpus_free(struct qn_corpus *c); /* NULL is fine */
+const struct qn_vocab *qn_corpus_vocab(const struct qn_corpus *c);
+const int32_t *qn_corpus_ids(const struct qn_corpus *c, enum qn_split split,
+                             size_t *n);
+/* SHA-256 of the file a split came from, as hex; a cut split has train's. */
+const char *qn_corpus_sha256(const struct qn_corpus *c, enum qn_split split);
+const char *qn_corpus_path(const struct qn_corpus *c, enum qn_split split);
+
+#endif

@@ -1,0 +1,102 @@
+/* model.h - the network: parameters once, and passes through them.
+ *
+ * A model owns the parameters and their gradients, one flat buffer each, in a
+ * fixed order (model/params.h). A pass owns what one batch shape needs:
+ * activations, the tape for the way back when it is a training pass, and the
+ * state carried from segment to segment. Training, evaluation and sampling each
+ * make a pass of their own, so none disturbs another's carried state.
+ *
+ * Threads: an object and its backend belong to one thread at a time.
+ */
+#ifndef QN_MODEL_MODEL_H
+#define QN_MODEL_MODEL_H
+
+#include "backend/backend.h"
+#include "nn/spec.h"
+
+struct qn_model;
+struct qn_pass;
+
+/* Parameters for this spec over a vocabulary of 'vocab' symbols, zeroed. The
+ * backend is borrowed. QN_ENOMEM says how much was wanted. */
+enum qn_status qn_model_new(struct qn_backend *be, const struct qn_spec *spec,
+                            int vocab, struct qn_model **out,
+                            struct qn_err *err);
+void qn_model_free(struct qn_model *m); /* NULL is fine; passes first */
+
+/* Initial weights by the spec's initialiser and seed; biases 0. */
+void qn_model_init(struct qn_model *m, uint64_t seed);
+
+size_t qn_model_n_params(const struct qn_model *m); /* of the flat buffers */
+struct qn_tensor qn_model_weights(const struct qn_model *m);
+struct qn_tensor qn_model_grads(const struct qn_model *m);
+struct qn_backend *qn_model_backend(const struct qn_model *m);
+const struct qn_spec *qn_model_spec(const struct qn_model *m);
+int qn_model_vocab(const struct qn_model *m);
+
+/* A pass for segments of up to 'steps' symbols of 'batch' streams, all at the
+ * start of their stream. training: keeps what backward needs. */
+enum qn_status qn_pass_new(struct qn_model *m, int batch, int steps,
+                           bool training, struct qn_pass **out,
+                           struct qn_err *err);
+void qn_pass_free(struct qn_pass *p); /* NULL is fine */
+
+/* Carried state and context back to zero: streams start anew. */
+void qn_pass_restart(struct qn_pass *p);
+
+struct qn_segment {
+    const int32_t *ids;     /* [batch, steps] */
+    const int32_t *targets; /* [batch, steps], negative = does not count;
+                               NULL = no loss wanted */
+    int steps;              /* 1 .. the pass's steps */
+    /* Training only: where the dropout masks come from. */
+    uint64_t seed, step, first_sample;
+};
+
+/* Through all layers to the logits, adding loss and count to the backend's
+ * step result. In a training pass dropout is on and the logits turn into the
+ * gradient of the mean loss over the predictions that count. */
+void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg);
+/* Gradients of the last forward, written to the model's gradient buffer. */
+void qn_pass_backward(struct qn_pass *p);
+/* After forward (and backward): carry the cell states and contexts over to the
+ * next segment. Without this call the next forward starts from where this one
+ * did. */
+void qn_pass_carry(struct qn_pass *p);
+
+/* The logits of the last forward of an evaluation pass: [batch, steps, V]. */
+enum qn_status qn_pass_logits(struct qn_pass *p, float *out,
+                              struct qn_err *err);
+
+/* Count layer's (0 .. layers-1) cell states of the last forward into h. */
+enum qn_status qn_pass_count_cells(struct qn_pass *p, int layer,
+                                   struct qn_hist *h, struct qn_err *err);
+/* The same over single streams, for a padded batch: row t of stream b counts
+ * when t < n_real[b]. */
+enum qn_status qn_pass_count_cells_masked(struct qn_pass *p, int layer,
+                                          const int *n_real, struct qn_hist *h,
+                                          struct qn_err *err);
+/* Layer's cell states of the last forward, [batch, steps, H], to the host. */
+enum qn_status qn_pass_cells(struct qn_pass *p, int layer, float *out,
+                             struct qn_err *err);
+
+/* The carried state as one block of floats, for checkpoints: every layer's c
+ * and context, layer 0 first. */
+size_t qn_pass_state_len(const struct qn_pass *p);
+enum qn_status qn_pass_read_state(struct qn_pass *p, float *out,
+                                  struct qn_err *err);
+void qn_pass_write_state(struct qn_pass *p, const float *in);
+
+/* What a run of this spec will take, before anything is allocated. */
+struct qn_memory_plan {
+    size_t parameters, gradients, moments, activations, evaluation, workspace;
+    size_t total;
+};
+void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
+                   struct qn_backend *be, struct qn_memory_plan *out);
+/* QN_ENOMEM with "needs 3.1 GB: parameters 1.0 GB, ..." when the plan is larger
+ * than 'available' bytes. */
+enum qn_status qn_memory_plan_check(const struct qn_memory_plan *plan,
+                                    size_t available, struct qn_err *err);
+
+#endif

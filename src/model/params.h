@@ -1,0 +1,45 @@
+/* params.h - every parameter tensor of a spec: name, shape, place.
+ *
+ * Names are those of the checkpoint (design of the run folder): they follow
+ * PyTorch's, layers counted from 0 here and only here. In memory a window
+ * weight is [G*H, n, D]; in files it is [G*H, D, n], torch.nn.Conv1d's order,
+ * last tap on the current input.
+ */
+#ifndef QN_MODEL_PARAMS_H
+#define QN_MODEL_PARAMS_H
+
+#include "nn/spec.h"
+
+#include <stddef.h>
+
+enum qn_param_kind {
+    QN_PARAM_EMBEDDING,
+    QN_PARAM_CONV_WEIGHT,
+    QN_PARAM_CONV_BIAS,
+    QN_PARAM_DECODER_WEIGHT,
+    QN_PARAM_DECODER_BIAS
+};
+
+struct qn_param {
+    char name[64]; /* "layers.0.conv.weight" */
+    enum qn_param_kind kind;
+    int layer; /* -1 outside the layers */
+    int n_dims;
+    size_t dim[3]; /* as in the file */
+    size_t offset; /* floats, in the flat buffers */
+    size_t count;
+};
+
+struct qn_param_list {
+    struct qn_param *items;
+    int n;
+    size_t count;     /* floats of the flat buffer */
+    size_t all;       /* as the paper counts */
+    size_t trainable; /* the plain count */
+};
+
+void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
+                        int vocab);
+void qn_param_list_fini(struct qn_param_list *list);
+
+#endif

@@ -1,0 +1,105 @@
+/* spec.h - everything that defines a run, as plain data.
+ *
+ * The struct is what the rest of the program reads; nn/schema.c describes each
+ * field once (key, type, range, help) and nn/settings.h is how fields are set
+ * from presets, Lua tables, JSON and command lines. Text fields are inline so
+ * that a spec can be copied by assignment and handed between threads. */
+#ifndef QN_NN_SPEC_H
+#define QN_NN_SPEC_H
+
+#include "backend/backend.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define QN_MAX_LAYERS 64
+#define QN_TEXT_LEN 256
+#define QN_PATH_LEN 1024
+
+enum qn_task { QN_TASK_LM };
+enum qn_level { QN_LEVEL_CHAR, QN_LEVEL_BYTE };
+enum qn_cell { QN_CELL_QRNN };
+enum qn_init_kind {
+    QN_INIT_UNIFORM,
+    QN_INIT_NORMAL,
+    QN_INIT_GLOROT,
+    QN_INIT_ORTHOGONAL
+};
+enum qn_on_nan { QN_NAN_PAUSE, QN_NAN_STOP, QN_NAN_IGNORE };
+enum qn_restore { QN_RESTORE_BEST, QN_RESTORE_NONE };
+
+enum qn_unit { QN_UNIT_STEPS, QN_UNIT_EPOCHS, QN_UNIT_SECONDS, QN_UNIT_EVALS };
+
+/* "50 steps", "1 epoch", "30 s", "5 evals"; amount 0 is "none". */
+struct qn_period {
+    double amount;
+    enum qn_unit unit;
+};
+
+struct qn_spec {
+    char name[QN_TEXT_LEN];
+    char tags[QN_TEXT_LEN]; /* comma separated */
+    char notes[QN_TEXT_LEN];
+    int64_t seed;
+    int threads; /* 0 until resolved: then the cores of the machine */
+    int batch, seq;
+    double epochs;  /* 0 = unset */
+    int64_t steps;  /* 0 = unset; when set, epochs is unset */
+    enum qn_task task;
+    struct {
+        char train[QN_PATH_LEN];
+        char valid[QN_PATH_LEN]; /* a path, or "" with the fraction below */
+        char test[QN_PATH_LEN];
+        double valid_fraction, test_fraction; /* cut from train's end */
+        enum qn_level level;
+        bool lower;
+        int vocab_size; /* 0 = unset; checked against the data */
+    } data;
+    struct {
+        enum qn_cell cell;
+        int layers, hidden, embed;
+        int window[QN_MAX_LAYERS]; /* one per layer once resolved */
+        int n_window;              /* how many were given */
+        enum qn_pooling pooling;
+        enum qn_activation activation;
+        double alpha;
+        double dropout, embed_dropout;
+        struct {
+            enum qn_init_kind kind;
+            double std, range, gain;
+        } init;
+    } model;
+    struct {
+        enum qn_optim_kind kind;
+        double lr, clip_norm; /* clip_norm 0 = none */
+        double eps, beta1, beta2;
+    } optim;
+    struct {
+        struct qn_period every;
+        int batch;     /* 0 = the training batch */
+        int64_t limit; /* predictions, 0 = all */
+    } eval;
+    struct {
+        struct qn_period every;
+        double near;
+    } stats;
+    struct {
+        struct qn_period every;
+        int keep_best, keep_last;
+    } checkpoint;
+    struct {
+        double after; /* seconds of training, 0 = none */
+        enum qn_restore restore;
+        enum qn_on_nan nan;
+    } stop;
+    struct {
+        struct qn_period every;
+        char prompt[QN_TEXT_LEN];
+        int length;
+        double temperature;
+        int64_t seed;
+    } sample;
+    struct qn_period log_every;
+};
+
+#endif

@@ -1,0 +1,80 @@
+/* run_dir.h - one run's folder: what is written, when, and how it is read back.
+ *
+ *   spec.json       complete and resolved; written once
+ *   metrics.jsonl   a line per step and per evaluation
+ *   events.jsonl    every change with the step at which it held
+ *   stats.jsonl     shares and bins of every layer's c
+ *   vocab.txt code.json
+ *   checkpoints/<step>/{model,state}.safetensors
+ *   best last       text files naming a step
+ *   lock            held by the process that trains the run
+ *
+ * Threads: a qn_run_dir belongs to the thread that trains the run.
+ */
+#ifndef QN_STORE_RUN_DIR_H
+#define QN_STORE_RUN_DIR_H
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/status.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct qn_run_dir;
+
+/* Make <store>/<UTC>-<4 hex>-<name, "/" as "~">, locked, with these files in
+ * it (spec, vocab and code are the texts to write). On failure nothing stays.
+ */
+struct qn_run_files {
+    const char *name, *spec_json, *vocab_txt, *code_json;
+};
+enum qn_status qn_run_dir_create(const char *store,
+                                 const struct qn_run_files *files,
+                                 struct qn_run_dir **out, struct qn_err *err);
+/* Open an existing run for writing: lock it (QN_ESTATE when another process
+ * trains it), repair torn last lines. */
+enum qn_status qn_run_dir_open(const char *path, struct qn_run_dir **out,
+                               struct qn_err *err);
+void qn_run_dir_close(struct qn_run_dir *d); /* NULL is fine; unlocks */
+
+const char *qn_run_dir_path(const struct qn_run_dir *d);
+const char *qn_run_dir_id(const struct qn_run_dir *d);
+
+enum qn_run_file { QN_METRICS, QN_EVENTS, QN_STATS, QN_N_RUN_FILES };
+/* Append one JSON line (its newline is added). */
+enum qn_status qn_run_dir_append(struct qn_run_dir *d, enum qn_run_file file,
+                                 const struct qn_json *line,
+                                 struct qn_err *err);
+
+/* The folder of a checkpoint for this step, made; then, when its files are
+ * written, commit: fsync, 'last' (and 'best' when is_best) name it, and older
+ * checkpoints beyond the rule are removed. A crash before commit leaves the old
+ * 'last' valid. */
+enum qn_status qn_run_dir_checkpoint(struct qn_run_dir *d, int64_t step,
+                                     char **path, struct qn_err *err);
+struct qn_keep {
+    int best, last;
+};
+enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
+                                 bool is_best, double metric,
+                                 struct qn_keep keep, struct qn_err *err);
+
+/* Reading, for any process; path is the run's folder. */
+enum qn_status qn_run_dir_read(const char *path, const char *file,
+                               struct qn_bytes *out, struct qn_err *err);
+/* "best", "last" or a step's number to the checkpoint's folder and step. best
+ * falls back to last when there is no best yet. QN_ENOTFOUND lists the steps
+ * that exist. */
+enum qn_status qn_run_dir_find_checkpoint(const char *path, const char *which,
+                                          char **folder, int64_t *step,
+                                          struct qn_err *err);
+/* Each whole line of a .jsonl file, in order, lines replaced by a resume left
+ * out: after {"segment":k,"from":s} earlier lines with step > s do not count.
+ * fn gets the parsed object and may stop by returning false. */
+typedef bool (*qn_line_fn)(void *user, const json_t *line);
+enum qn_status qn_run_dir_lines(const char *path, enum qn_run_file file,
+                                qn_line_fn fn, void *user, struct qn_err *err);
+
+#endif

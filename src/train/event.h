@@ -1,0 +1,75 @@
+/* event.h - what a trainer says while it works: plain data, no pointers into it.
+ *
+ * Records are copied across threads and may later cross processes, so they hold
+ * everything inline.
+ */
+#ifndef QN_TRAIN_EVENT_H
+#define QN_TRAIN_EVENT_H
+
+#include "base/hist.h"
+#include "data/corpus.h"
+#include "nn/spec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One training step: enough of them that they travel alone. */
+struct qn_step_record {
+    int64_t step; /* 1, 2, ...: after this many updates */
+    double epoch; /* epochs done, fractional */
+    double loss;  /* nats per prediction, of this step's batch */
+    double lr, grad_norm;
+    double tokens_per_s;
+};
+
+/* Cell states of one training step, as trained (dropout on). */
+struct qn_stats_record {
+    int64_t step;
+    int n_layers;
+    struct qn_hist layer[QN_MAX_LAYERS]; /* of c, layer 1 first */
+};
+
+enum qn_note_kind {
+    QN_NOTE_EVAL,       /* split, loss, predictions, seconds */
+    QN_NOTE_CHECKPOINT, /* step, is_best, text = the folder */
+    QN_NOTE_SAMPLE,     /* text */
+    QN_NOTE_SET,        /* key, text = the value */
+    QN_NOTE_PAUSE,      /* text = why, "" when asked to */
+    QN_NOTE_RESUME,
+    QN_NOTE_NAN,    /* text = what was not finite */
+    QN_NOTE_REPLY,  /* answer to a request: ticket, status, text or numbers */
+    QN_NOTE_DONE,   /* all steps, or stop.after */
+    QN_NOTE_STOPPED, /* asked to stop */
+    QN_NOTE_FAILED   /* text = the sentence */
+};
+
+/* Everything that is rare. */
+struct qn_note {
+    enum qn_note_kind kind;
+    int64_t step;
+    double epoch;
+    enum qn_split split;
+    double loss; /* nats per prediction */
+    int64_t predictions;
+    double seconds;
+    bool is_best;
+    bool on_request; /* an evaluation that a person asked for */
+    uint64_t ticket; /* of the request that this answers, 0 = none */
+    int status;      /* enum qn_status of a reply */
+    char key[64];
+    char text[4096];
+};
+
+/* Where a trainer's events go; called on the trainer's thread, must not block.
+ * Any member may be NULL. The records are valid during the call only. */
+struct qn_sink {
+    void *user;
+    void (*step)(void *user, const struct qn_step_record *r);
+    void (*stats)(void *user, const struct qn_stats_record *r);
+    void (*note)(void *user, const struct qn_note *n);
+};
+
+double qn_bpc(double loss);        /* loss / ln 2 */
+double qn_perplexity(double loss); /* exp(loss) */
+
+#endif

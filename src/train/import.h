@@ -1,0 +1,13 @@
+/* import.h - a run made from weights that were trained elsewhere. */
+#ifndef QN_TRAIN_IMPORT_H
+#define QN_TRAIN_IMPORT_H
+
+#include "train/trainer.h"
+
+/* Make a finished run of this spec whose only checkpoint holds these weights.
+ * data.train gives the vocabulary. The id is the caller's to free. */
+enum qn_status qn_import(const struct qn_train_env *env,
+                         const char *weights_path, const struct qn_spec *spec,
+                         char **id, struct qn_err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* measure.h - what one can ask of trained weights: loss, statistics, text.
+ *
+ * A measure borrows the trainer's model, or opens a stored run by itself.
+ * Evaluation: contiguous streams each from zero, dropout off.
+ */
+#ifndef QN_TRAIN_MEASURE_H
+#define QN_TRAIN_MEASURE_H
+
+#include "base/json.h"
+#include "train/event.h"
+
+struct qn_measure;
+struct qn_train_env;
+struct qn_model;
+
+/* A stored run with the weights of 'checkpoint' ("best", "last", a step);
+ * 'changes' may alter eval.*, stats.*, sample.*, data.* and threads. */
+enum qn_status qn_measure_open(const struct qn_train_env *env,
+                               const char *run_path, const char *checkpoint,
+                               const char *const *changes, int n_changes,
+                               struct qn_measure **out, struct qn_err *err);
+/* Over a live model; all borrowed. */
+struct qn_measure *qn_measure_new(struct qn_model *model,
+                                  const struct qn_spec *spec,
+                                  const struct qn_corpus *corpus);
+void qn_measure_free(struct qn_measure *m); /* NULL is fine */
+
+const struct qn_spec *qn_measure_spec(const struct qn_measure *m);
+int64_t qn_measure_checkpoint_step(const struct qn_measure *m);
+
+struct qn_evaluation {
+    enum qn_split split;
+    double loss; /* nats per prediction; NaN when there are none */
+    int64_t predictions;
+    double seconds;
+};
+/* QN_EUSAGE when the run has no such split. eval.limit and eval.batch of the
+ * spec apply. */
+enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
+                                   struct qn_evaluation *out,
+                                   struct qn_err *err);
+
+/* Statistics of every layer's c over the real positions of a split, in
+ * evaluation; near = threshold. */
+enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
+                                double near, struct qn_stats_record *out,
+                                struct qn_err *err);
+
+struct qn_text_request {
+    const char *prompt; /* UTF-8; NULL or "": the run's sample.prompt */
+    int length;         /* <= 0: the run's sample.length */
+    double temperature; /* < 0: the run's */
+    int64_t seed;       /* < 0: the run's */
+};
+/* Text drawn from the model, the prompt in front, appended to out. */
+enum qn_status qn_measure_sample(struct qn_measure *m,
+                                 const struct qn_text_request *request,
+                                 struct qn_str *out, struct qn_err *err);
+
+/* Polled between segments; true ends the work with QN_ESTOPPED. */
+void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
+                              void *user);
+
+/* Write {"event":"stats","step",...} layers, or a whole split's, as JSON: the
+ * shares and counts of each layer. */
+void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out);
+
+#endif

@@ -1,0 +1,100 @@
+/* trainer.h - one run as a plain object: step it, and it trains.
+ *
+ * The trainer owns the model, its place in the data, the optimiser's moments
+ * and the run's folder, and writes the run's history itself. It has no thread:
+ * tests, quern train and later MPI ranks call qn_trainer_step directly; only
+ * train/worker.c puts one on a thread.
+ *
+ * A step: segment -> forward -> loss -> backward -> norm -> update -> metrics,
+ * then what is due after it: statistics, evaluation, sample, checkpoint.
+ */
+#ifndef QN_TRAIN_TRAINER_H
+#define QN_TRAIN_TRAINER_H
+
+#include "base/log.h"
+#include "base/pool.h"
+#include "nn/settings.h"
+#include "store/run_dir.h"
+#include "train/event.h"
+#include "train/measure.h"
+
+struct qn_trainer;
+
+/* What trainers of a process share; all borrowed. */
+struct qn_train_env {
+    struct qn_pool *pool;
+    const char *store;    /* the store's folder */
+    const char *data_dir; /* NULL: the default */
+    const char *backend;  /* "cpu" or "ref" */
+    struct qn_log *log;   /* notices for a person; NULL drops them */
+};
+
+enum qn_trainer_state {
+    QN_RUN_ACTIVE, /* has steps to do */
+    QN_RUN_PAUSED, /* the trainer itself wants to wait: NaN, no room on disk */
+    QN_RUN_DONE,
+    QN_RUN_STOPPED,
+    QN_RUN_FAILED
+};
+
+/* A new run of this spec: opens the data, checks that memory suffices, makes
+ * the run's folder, initialises the weights. Nothing stays on failure. */
+enum qn_status qn_trainer_create(const struct qn_train_env *env,
+                                 const struct qn_spec *spec,
+                                 const struct qn_sink *sink,
+                                 struct qn_trainer **out, struct qn_err *err);
+
+/* Go on with a run from its last checkpoint. Recorded 'set' events up to there
+ * are in effect again; 'changes' (n assignments "KEY=VALUE", live keys and
+ * steps/epochs) are made and recorded. A run that has ended: QN_ESTATE. A run
+ * without a checkpoint begins anew. */
+enum qn_status qn_trainer_resume(const struct qn_train_env *env,
+                                 const char *run_path,
+                                 const char *const *changes, int n,
+                                 const struct qn_sink *sink,
+                                 struct qn_trainer **out, struct qn_err *err);
+
+/* Closes the folder; what the last checkpoint does not hold is lost, so finish
+ * first. NULL is fine. */
+void qn_trainer_free(struct qn_trainer *t);
+
+/* One step and all that is due after it. On QN_OK look at the state: it is
+ * QN_RUN_DONE after the last step's evaluation and checkpoint. A failing disk
+ * pauses the run with a note; only what cannot go on is an error (the state is
+ * then QN_RUN_FAILED). */
+enum qn_status qn_trainer_step(struct qn_trainer *t, struct qn_err *err);
+
+/* End now. save: evaluate, checkpoint, state stopped. Not save: no checkpoint,
+ * state stopped; what older checkpoints hold stays. */
+enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
+                               struct qn_err *err);
+/* A checkpoint of this moment. */
+enum qn_status qn_trainer_checkpoint(struct qn_trainer *t, struct qn_err *err);
+/* Record that a person paused or resumed, and change the state so. */
+void qn_trainer_pause(struct qn_trainer *t, const char *why);
+void qn_trainer_unpause(struct qn_trainer *t);
+/* Change a live key before the next step; recorded. */
+enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
+                              const char *value, struct qn_err *err);
+
+/* Where long work may stop early: polled between segments and steps; evaluation
+ * then ends with QN_ESTOPPED. NULL = never. */
+void qn_trainer_set_interrupt(struct qn_trainer *t, bool (*asked)(void *user),
+                              void *user);
+
+enum qn_trainer_state qn_trainer_state(const struct qn_trainer *t);
+const struct qn_spec *qn_trainer_spec(const struct qn_trainer *t);
+const char *qn_trainer_dir(const struct qn_trainer *t);
+const char *qn_trainer_id(const struct qn_trainer *t);
+int64_t qn_trainer_step_count(const struct qn_trainer *t);
+int64_t qn_trainer_steps_total(const struct qn_trainer *t);
+int64_t qn_trainer_steps_per_epoch(const struct qn_trainer *t);
+double qn_trainer_seconds(const struct qn_trainer *t); /* of training so far */
+/* The best evaluation so far; false when there was none. */
+bool qn_trainer_best(const struct qn_trainer *t, int64_t *step, double *loss);
+
+/* Evaluate, sample: on the weights as they are now, without disturbing the
+ * training pass. */
+struct qn_measure *qn_trainer_measure(struct qn_trainer *t);
+
+#endif
