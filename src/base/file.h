@@ -55,7 +55,7 @@ enum qn_status qn_file_repair_lines(const char *path, struct qn_err *err);
 bool qn_path_exists(const char *path);
 bool qn_path_is_dir(const char *path);
 char *qn_path_join(const char *a, const char *b); /* absolute b wins */
-const char *qn_path_base(const char *path); /* points into path */
+const char *qn_path_base(const char *path);       /* points into path */
 /* mkdir -p; existing folders are fine. */
 enum qn_status qn_make_dirs(const char *path, struct qn_err *err);
 /* fsync a folder, so that a rename in it survives power loss. */

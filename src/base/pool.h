@@ -15,7 +15,8 @@ typedef void (*qn_pool_fn)(void *arg, int task);
 /* A pool of n_threads in all, counting the one that calls qn_pool_run: it
  * starts n_threads - 1 workers, as many as it can. */
 struct qn_pool *qn_pool_new(int n_threads);
-void qn_pool_free(struct qn_pool *pool); /* no job may be running; NULL is fine */
+void qn_pool_free(
+    struct qn_pool *pool); /* no job may be running; NULL is fine */
 int qn_pool_size(const struct qn_pool *pool); /* threads, the caller included */
 
 /* Run fn(arg, 0) ... fn(arg, n - 1) and return when all have ended. Several

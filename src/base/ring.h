@@ -12,7 +12,7 @@
 struct qn_ring;
 
 struct qn_ring *qn_ring_new(size_t record_size, size_t capacity);
-void qn_ring_free(struct qn_ring *ring); /* NULL is fine */
+void qn_ring_free(struct qn_ring *ring);                    /* NULL is fine */
 bool qn_ring_put(struct qn_ring *ring, const void *record); /* producer */
 bool qn_ring_take(struct qn_ring *ring, void *record);      /* consumer */
 uint64_t qn_ring_dropped(const struct qn_ring *ring);       /* either */

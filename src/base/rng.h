@@ -43,8 +43,9 @@ uint64_t qn_rng_key(uint64_t seed, uint64_t step, uint64_t layer,
 /* The key of one row (sample, time): kernels hash elements with it. */
 static inline uint32_t qn_rng_row(uint64_t key, uint64_t sample, uint64_t t)
 {
-    return (uint32_t)(qn_mix64(key + qn_mix64(sample * 0x9e3779b97f4a7c15u +
-                                              t)) >> 32);
+    return (
+        uint32_t)(qn_mix64(key + qn_mix64(sample * 0x9e3779b97f4a7c15u + t)) >>
+                  32);
 }
 
 /* 32 random bits for element j of that row. Dropout keeps an element when they
@@ -55,7 +56,8 @@ static inline uint32_t qn_rng_bits(uint32_t row, uint32_t j)
 }
 uint32_t qn_rng_threshold(double p); /* p in [0, 1) times 2^32, rounded */
 
-/* Number i of the sequence that key names: uniform in [0,1), standard normal. */
+/* Number i of the sequence that key names: uniform in [0,1), standard normal.
+ */
 double qn_rng_uniform(uint64_t key, uint64_t i);
 double qn_rng_normal(uint64_t key, uint64_t i);
 

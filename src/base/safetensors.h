@@ -14,15 +14,17 @@
 
 enum qn_dtype { QN_F32, QN_F64, QN_I32, QN_I64, QN_U8, QN_U64, QN_N_DTYPES };
 #define QN_ST_MAX_DIMS 8
+#define QN_ST_MAX_HEADER 100000000 /* bytes; the format's own limit */
 
-size_t qn_dtype_size(enum qn_dtype dtype);
+size_t qn_dtype_size(enum qn_dtype dtype);      /* bytes of an element */
+const char *qn_dtype_name(enum qn_dtype dtype); /* "F32", as in the file */
 
 struct qn_st_tensor {
     const char *name; /* owned by the file (reading), borrowed (writing) */
     enum qn_dtype dtype;
     int n_dims;
     size_t dim[QN_ST_MAX_DIMS];
-    const void *data; /* little-endian, row-major */
+    const void *data; /* little-endian, row-major; reading: aligned */
 };
 size_t qn_st_count(const struct qn_st_tensor *t); /* elements */
 
@@ -34,6 +36,7 @@ enum qn_status qn_st_parse(const char *name, const void *bytes, size_t len,
                            struct qn_st_file **out, struct qn_err *err);
 void qn_st_close(struct qn_st_file *f); /* NULL is fine */
 size_t qn_st_n_tensors(const struct qn_st_file *f);
+/* Tensor i in the order of the data. */
 const struct qn_st_tensor *qn_st_at(const struct qn_st_file *f, size_t i);
 const struct qn_st_tensor *qn_st_find(const struct qn_st_file *f,
                                       const char *name); /* or NULL */

@@ -15,7 +15,7 @@ struct qn_str {
     size_t len, cap;
 };
 
-void qn_str_free(struct qn_str *s); /* leaves it empty and usable */
+void qn_str_free(struct qn_str *s);  /* leaves it empty and usable */
 void qn_str_clear(struct qn_str *s); /* keeps the memory */
 void qn_str_add(struct qn_str *s, const char *text);
 void qn_str_add_bytes(struct qn_str *s, const void *bytes, size_t len);

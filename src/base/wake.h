@@ -7,7 +7,7 @@
 struct qn_wake;
 
 enum qn_status qn_wake_new(struct qn_wake **out, struct qn_err *err);
-void qn_wake_free(struct qn_wake *wake); /* NULL is fine */
+void qn_wake_free(struct qn_wake *wake);    /* NULL is fine */
 int qn_wake_fd(const struct qn_wake *wake); /* readable when woken */
 void qn_wake_up(struct qn_wake *wake);      /* any thread; NULL is fine */
 void qn_wake_clear(struct qn_wake *wake);   /* the loop, before it looks */

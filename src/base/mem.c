@@ -1,0 +1,138 @@
+/* mem.c - allocation that cannot fail when small and may fail when large. */
+#include "base/mem.h"
+
+#include "base/assert.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A count for tests, for the whole process because malloc is. */
+static atomic_uint_fast64_t n_allocations;
+
+static void count_one(void)
+{
+    atomic_fetch_add_explicit(&n_allocations, 1, memory_order_relaxed);
+}
+
+/* n * size, at least 1; false when it overflows. */
+static bool product(size_t n, size_t size, size_t *out)
+{
+    if (size != 0 && n > SIZE_MAX / size) {
+        return false;
+    }
+    *out = n * size > 0 ? n * size : 1;
+    return true;
+}
+
+static _Noreturn void die_of_hunger(size_t n, size_t size)
+{
+    char text[96];
+    (void)snprintf(text, sizeof text, "out of memory: wanted %zu x %zu bytes",
+                   n, size);
+    qn_die(text);
+}
+
+void *qn_xmalloc(size_t size)
+{
+    count_one();
+    void *p = malloc(size > 0 ? size : 1);
+    if (p == NULL) {
+        die_of_hunger(1, size);
+    }
+    return p;
+}
+
+void *qn_xcalloc(size_t n, size_t size)
+{
+    size_t bytes;
+    count_one();
+    void *p = product(n, size, &bytes) ? calloc(1, bytes) : NULL;
+    if (p == NULL) {
+        die_of_hunger(n, size);
+    }
+    return p;
+}
+
+void *qn_xrealloc(void *p, size_t n, size_t size)
+{
+    size_t bytes;
+    count_one();
+    void *moved = product(n, size, &bytes) ? realloc(p, bytes) : NULL;
+    if (moved == NULL) {
+        die_of_hunger(n, size);
+    }
+    return moved;
+}
+
+char *qn_xstrdup(const char *s)
+{
+    size_t size = strlen(s) + 1;
+    return memcpy(qn_xmalloc(size), s, size);
+}
+
+char *qn_xstrndup(const char *s, size_t len)
+{
+    const char *end = memchr(s, '\0', len);
+    size_t n = end != NULL ? (size_t)(end - s) : len;
+    char *copy = qn_xmalloc(n + 1);
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+char *qn_xasprintf(const char *fmt, ...)
+{
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    QN_ASSERT(len >= 0);
+    size_t size = (size_t)len + 1;
+    char *text = qn_xmalloc(size);
+    (void)vsnprintf(text, size, fmt, again);
+    va_end(again);
+    return text;
+}
+
+void *qn_try_big(size_t n, size_t size)
+{
+    size_t bytes;
+    /* Asked first: an overcommitting kernel grants anything and kills later. */
+    if (!product(n, size, &bytes) || bytes > qn_mem_available()) {
+        return NULL;
+    }
+    void *p = NULL;
+    count_one();
+    if (posix_memalign(&p, 64, bytes) != 0) {
+        return NULL;
+    }
+    return memset(p, 0, bytes);
+}
+
+const char *qn_format_bytes(char *buf, size_t size, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    if (!(bytes >= 0) || isinf(bytes)) {
+        (void)snprintf(buf, size, "-");
+        return buf;
+    }
+    /* 999.5 of a unit would print as 1000 of it. */
+    while (bytes >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+        bytes /= 1000;
+        unit++;
+    }
+    int decimals = unit > 0 && bytes < 9.95 ? 1 : 0;
+    (void)snprintf(buf, size, "%.*f %s", decimals, bytes, units[unit]);
+    return buf;
+}
+
+uint64_t qn_mem_count(void)
+{
+    return atomic_load_explicit(&n_allocations, memory_order_relaxed);
+}
