@@ -1,0 +1,294 @@
+/* schema.c - every setting: name, type, default, range, condition, help. */
+#include "nn/schema.h"
+
+#include "base/assert.h"
+#include "base/str.h"
+
+#include <string.h>
+
+#define FIELD(f)                                                               \
+    .offset = offsetof(struct qn_spec, f),                                     \
+    .size = sizeof(((struct qn_spec *)NULL)->f)
+#define INFO(name, kind, text, ...)                                            \
+    .info = {.key = (name), .type = (kind), .default_text = (text), __VA_ARGS__}
+#define RANGE(lo, hi) .min = (lo), .max = (hi)
+#define SAYS(lo, hi) .range_text = #lo ".." #hi
+#define HUGE 1e300
+#define ABOVE(lo) .min = (lo), .max = HUGE, .above_min = true
+#define SHARE .min = 0, .max = 1, .below_max = true
+#define SAYS_SHARE .range_text = "0 to below 1"
+
+static const char *const tasks[] = {"lm", NULL};
+static const char *const levels[] = {"char", "byte", NULL};
+static const char *const cells[] = {"qrnn", NULL};
+static const char *const poolings[] = {"f", "fo", "ifo", NULL};
+static const char *const activations[] = {"tanh",  "relu", "elu",
+                                          "drelu", "delu", NULL};
+static const char *const init_kinds[] = {"uniform", "normal", "glorot",
+                                         "orthogonal", NULL};
+static const char *const optim_kinds[] = {"sgd", "adam", NULL};
+static const char *const restores[] = {"best", "none", NULL};
+static const char *const on_nans[] = {"pause", "stop", "ignore", NULL};
+
+static const struct qn_schema_key schema[] = {
+    {INFO("name", QN_KEY_TEXT, "none", .range_text = "", .live = false,
+          .help = "name of the run; none: the preset's and a number"),
+     FIELD(name), .optional = true, .one_line = true},
+    {INFO("tags", QN_KEY_TEXT, "none", .range_text = "", .live = true,
+          .help = "words to find the run by, with commas between"),
+     FIELD(tags), .optional = true, .one_line = true},
+    {INFO("notes", QN_KEY_TEXT, "none", .range_text = "", .live = true,
+          .help = "anything worth remembering about the run"),
+     FIELD(notes), .optional = true},
+    {INFO("seed", QN_KEY_INT, "1", SAYS(0, 9007199254740992), .live = false,
+          .help = "of initial weights, dropout and all other chance"),
+     FIELD(seed), RANGE(0, 9007199254740992)},
+    {INFO("threads", QN_KEY_INT, "none", SAYS(1, 256), .live = false,
+          .help = "how a batch is split; none: the cores of the machine"),
+     FIELD(threads), RANGE(1, 256), .optional = true},
+    {INFO("batch", QN_KEY_INT, "32", SAYS(1, 100000), .live = false,
+          .help = "streams that are read in parallel"),
+     FIELD(batch), RANGE(1, 100000)},
+    {INFO("seq", QN_KEY_INT, "64", SAYS(1, 100000), .live = false,
+          .help = "symbols of each stream in one training step"),
+     FIELD(seq), RANGE(1, 100000)},
+    {INFO("epochs", QN_KEY_DOUBLE, "10", .range_text = "above 0", .live = true,
+          .help = "passes over the training text; unsets steps"),
+     FIELD(epochs), ABOVE(0), .optional = true, .excludes = "steps"},
+    {INFO("steps", QN_KEY_INT, "none", SAYS(1, 1000000000000), .live = true,
+          .help = "training steps; unsets epochs"),
+     FIELD(steps), RANGE(1, 1000000000000), .optional = true,
+     .excludes = "epochs"},
+    {INFO("task", QN_KEY_ENUM, "lm", .choices = tasks, .live = false,
+          .range_text = "lm", .help = "what to learn: lm, the next symbol"),
+     FIELD(task)},
+
+    {INFO("data.train", QN_KEY_PATH, "none", .range_text = "", .live = false,
+          .help = "training text: a file, x or x.gz, or builtin:kjv"),
+     FIELD(data.train), .optional = true, .one_line = true},
+    {INFO("data.valid", QN_KEY_PATH_OR_FRACTION, "0.05",
+          .range_text = "a path, or 0..0.5", .live = false,
+          .help = "validation text, or the share of train's end to cut off"),
+     FIELD(data.valid), RANGE(0, 0.5), .one_line = true,
+     .aux_offset = offsetof(struct qn_spec, data.valid_fraction)},
+    {INFO("data.test", QN_KEY_PATH_OR_FRACTION, "0.05",
+          .range_text = "a path, or 0..0.5", .live = false,
+          .help = "test text, or the share of train's end to cut off"),
+     FIELD(data.test), RANGE(0, 0.5), .one_line = true,
+     .aux_offset = offsetof(struct qn_spec, data.test_fraction)},
+    {INFO("data.level", QN_KEY_ENUM, "char", .choices = levels,
+          .range_text = "char, byte", .live = false,
+          .help = "what a symbol is: a Unicode character or a byte"),
+     FIELD(data.level)},
+    {INFO("data.lower", QN_KEY_BOOL, "false", .range_text = "", .live = false,
+          .help = "ASCII letters to lower case"),
+     FIELD(data.lower)},
+    {INFO("data.vocab_size", QN_KEY_INT, "none", SAYS(1, 10000000),
+          .live = false,
+          .help = "symbols there must be; a check against the data"),
+     FIELD(data.vocab_size), RANGE(1, 10000000), .optional = true},
+
+    {INFO("model.cell", QN_KEY_ENUM, "qrnn", .choices = cells,
+          .range_text = "qrnn", .live = false, .help = "kind of the layers"),
+     FIELD(model.cell)},
+    {INFO("model.layers", QN_KEY_INT, "2", SAYS(1, 64), .live = false,
+          .help = "layers between embedding and decoder"),
+     FIELD(model.layers), RANGE(1, QN_MAX_LAYERS)},
+    {INFO("model.hidden", QN_KEY_INT, "256", SAYS(1, 8192), .live = false,
+          .help = "units of each layer"),
+     FIELD(model.hidden), RANGE(1, 8192)},
+    {INFO("model.embed", QN_KEY_INT, "64", SAYS(1, 8192), .live = false,
+          .help = "width of the embedding"),
+     FIELD(model.embed), RANGE(1, 8192)},
+    {INFO("model.window", QN_KEY_INT_LIST, "2", SAYS(1, 64), .live = false,
+          .help = "inputs that a layer sees at once, per layer; the last holds "
+                  "for the rest"),
+     FIELD(model.window), RANGE(1, 64),
+     .aux_offset = offsetof(struct qn_spec, model.n_window)},
+    {INFO("model.pooling", QN_KEY_ENUM, "fo", .choices = poolings,
+          .range_text = "f, fo, ifo", .live = false,
+          .help = "which gates the recurrence has"),
+     FIELD(model.pooling)},
+    {INFO("model.activation", QN_KEY_ENUM, "drelu", .choices = activations,
+          .range_text = "tanh, relu, elu, drelu, delu", .live = false,
+          .help = "of the candidate"),
+     FIELD(model.activation)},
+    {INFO("model.alpha", QN_KEY_DOUBLE, "0.1", SAYS(0, 100), .live = false,
+          .help = "where elu and delu level off below zero"),
+     FIELD(model.alpha), RANGE(0, 100), .when = "model.activation",
+     .when_choice = {"elu", "delu"}},
+    {INFO("model.dropout", QN_KEY_DOUBLE, "0", SAYS_SHARE, .live = true,
+          .help = "rate at which a layer's outputs are dropped"),
+     FIELD(model.dropout), SHARE},
+    {INFO("model.embed_dropout", QN_KEY_DOUBLE, "0", SAYS_SHARE, .live = true,
+          .help = "rate at which the embedding's outputs are dropped"),
+     FIELD(model.embed_dropout), SHARE},
+    {INFO("model.init.kind", QN_KEY_ENUM, "orthogonal", .choices = init_kinds,
+          .range_text = "uniform, normal, glorot, orthogonal", .live = false,
+          .help = "how weights begin; biases begin at 0"),
+     FIELD(model.init.kind)},
+    {INFO("model.init.std", QN_KEY_DOUBLE, "0.1", .range_text = "above 0",
+          .live = false, .help = "standard deviation of normal weights"),
+     FIELD(model.init.std), ABOVE(0), .when = "model.init.kind",
+     .when_choice = {"normal"}},
+    {INFO("model.init.range", QN_KEY_DOUBLE, "0.05", .range_text = "above 0",
+          .live = false, .help = "largest size of uniform weights"),
+     FIELD(model.init.range), ABOVE(0), .when = "model.init.kind",
+     .when_choice = {"uniform"}},
+    {INFO("model.init.gain", QN_KEY_DOUBLE, "1", .range_text = "above 0",
+          .live = false, .help = "factor on orthonormal weights"),
+     FIELD(model.init.gain), ABOVE(0), .when = "model.init.kind",
+     .when_choice = {"orthogonal"}},
+
+    {INFO("optim.kind", QN_KEY_ENUM, "adam", .choices = optim_kinds,
+          .range_text = "sgd, adam", .live = false,
+          .help = "rule by which gradients change weights"),
+     FIELD(optim.kind)},
+    {INFO("optim.lr", QN_KEY_DOUBLE, "0.001", .range_text = "above 0",
+          .live = true, .help = "learning rate"),
+     FIELD(optim.lr), ABOVE(0)},
+    {INFO("optim.clip_norm", QN_KEY_DOUBLE, "none", .range_text = "above 0",
+          .live = true, .help = "largest norm of the gradient"),
+     FIELD(optim.clip_norm), ABOVE(0), .optional = true},
+    {INFO("optim.eps", QN_KEY_DOUBLE, "1e-08", .range_text = "above 0",
+          .live = true, .help = "added to Adam's denominator"),
+     FIELD(optim.eps), ABOVE(0), .when = "optim.kind", .when_choice = {"adam"}},
+    {INFO("optim.beta1", QN_KEY_DOUBLE, "0.9", SAYS_SHARE, .live = true,
+          .help = "decay of Adam's mean of gradients"),
+     FIELD(optim.beta1), SHARE, .when = "optim.kind", .when_choice = {"adam"}},
+    {INFO("optim.beta2", QN_KEY_DOUBLE, "0.999", SAYS_SHARE, .live = true,
+          .help = "decay of Adam's mean of squares"),
+     FIELD(optim.beta2), SHARE, .when = "optim.kind", .when_choice = {"adam"}},
+
+    {INFO("eval.every", QN_KEY_PERIOD, "1 epoch", .range_text = "",
+          .live = true, .help = "how often the validation text is read"),
+     FIELD(eval.every), .optional = true, .no_evals = true},
+    {INFO("eval.batch", QN_KEY_INT, "none", SAYS(1, 100000), .live = false,
+          .help = "streams of an evaluation; none: as in training"),
+     FIELD(eval.batch), RANGE(1, 100000), .optional = true},
+    {INFO("eval.limit", QN_KEY_INT, "none", SAYS(1, 1000000000000),
+          .live = false, .help = "predictions of an evaluation while training"),
+     FIELD(eval.limit), RANGE(1, 1000000000000), .optional = true},
+
+    {INFO("stats.every", QN_KEY_PERIOD, "20 steps", .range_text = "",
+          .live = true, .help = "how often cell states are counted"),
+     FIELD(stats.every), .optional = true},
+    {INFO("stats.near", QN_KEY_DOUBLE, "0.1", .range_text = "above 0",
+          .live = true, .help = "values smaller than this are near zero"),
+     FIELD(stats.near), ABOVE(0)},
+
+    {INFO("checkpoint.every", QN_KEY_PERIOD, "1 epoch", .range_text = "",
+          .live = true, .help = "how often weights and state are saved"),
+     FIELD(checkpoint.every), .optional = true},
+    {INFO("checkpoint.keep.best", QN_KEY_INT, "1", SAYS(1, 1000), .live = true,
+          .help = "checkpoints kept for a low validation loss"),
+     FIELD(checkpoint.keep_best), RANGE(1, 1000)},
+    {INFO("checkpoint.keep.last", QN_KEY_INT, "2", SAYS(1, 1000), .live = true,
+          .help = "checkpoints kept for being the newest"),
+     FIELD(checkpoint.keep_last), RANGE(1, 1000)},
+
+    {INFO("stop.after", QN_KEY_DURATION, "none", .range_text = "", .live = true,
+          .help = "time of training after which the run ends"),
+     FIELD(stop.after), .optional = true},
+    {INFO("stop.restore", QN_KEY_ENUM, "best", .choices = restores,
+          .range_text = "best, none", .live = true,
+          .help = "the weights a run ends with: the best, or as they are"),
+     FIELD(stop.restore)},
+    {INFO("stop.nan", QN_KEY_ENUM, "pause", .choices = on_nans,
+          .range_text = "pause, stop, ignore", .live = true,
+          .help = "what to do when a loss or gradient is not finite"),
+     FIELD(stop.nan)},
+
+    {INFO("sample.every", QN_KEY_PERIOD, "none", .range_text = "", .live = true,
+          .help = "how often the network writes a sample"),
+     FIELD(sample.every), .optional = true},
+    {INFO("sample.prompt", QN_KEY_TEXT, "none", .range_text = "", .live = true,
+          .help = "text that the network reads before it writes"),
+     FIELD(sample.prompt), .optional = true},
+    {INFO("sample.length", QN_KEY_INT, "200", SAYS(1, 1000000), .live = true,
+          .help = "symbols to write"),
+     FIELD(sample.length), RANGE(1, 1000000)},
+    {INFO("sample.temperature", QN_KEY_DOUBLE, "0.8", SAYS(0, 100),
+          .live = true, .help = "0: always the likeliest symbol; 1: as learnt"),
+     FIELD(sample.temperature), RANGE(0, 100)},
+    {INFO("sample.seed", QN_KEY_INT, "1", SAYS(0, 9007199254740992),
+          .live = true, .help = "of the choice among likely symbols"),
+     FIELD(sample.seed), RANGE(0, 9007199254740992)},
+
+    {INFO("log.every", QN_KEY_PERIOD, "10 steps", .range_text = "",
+          .live = true, .help = "how often a line is printed without a screen"),
+     FIELD(log_every), .optional = true},
+};
+
+#define N_KEYS ((int)(sizeof schema / sizeof schema[0]))
+
+int qn_n_keys(void)
+{
+    return N_KEYS;
+}
+
+const struct qn_schema_key *qn_schema_at(int i)
+{
+    QN_ASSERT(i >= 0 && i < N_KEYS);
+    return &schema[i];
+}
+
+int qn_schema_index(const char *key)
+{
+    for (int i = 0; i < N_KEYS; i++) {
+        if (qn_str_eq(schema[i].info.key, key)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+const struct qn_key_info *qn_key_at(int i)
+{
+    return &qn_schema_at(i)->info;
+}
+
+const struct qn_key_info *qn_key_find(const char *key)
+{
+    int i = qn_schema_index(key);
+    return i < 0 ? NULL : &schema[i].info;
+}
+
+bool qn_schema_applies(const struct qn_schema_key *key,
+                       const struct qn_spec *spec)
+{
+    if (key->when == NULL) {
+        return true;
+    }
+    const struct qn_schema_key *decider =
+        qn_schema_at(qn_schema_index(key->when));
+    unsigned chosen;
+    QN_ASSERT(decider->size == sizeof chosen);
+    memcpy(&chosen, (const char *)spec + decider->offset, sizeof chosen);
+    const char *name = decider->info.choices[chosen];
+    for (int i = 0; i < 4 && key->when_choice[i] != NULL; i++) {
+        if (qn_str_eq(key->when_choice[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *last_part(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    return dot == NULL ? key : dot + 1;
+}
+
+const char *qn_schema_nearest(const char *key)
+{
+    const char *names[N_KEYS];
+    for (int i = 0; i < N_KEYS; i++) {
+        names[i] = schema[i].info.key;
+        if (qn_str_eq(last_part(names[i]), key)) {
+            return names[i];
+        }
+    }
+    int nearest = qn_nearest(key, names, N_KEYS);
+    return nearest < 0 ? NULL : names[nearest];
+}
