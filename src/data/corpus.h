@@ -1,5 +1,7 @@
 /* corpus.h - a text in three splits, as ids in memory.
  *
+ * Ids count by first appearance in train (char) or in all splits (byte). <unk>
+ * has a row only when valid or test hold a code point that train has not.
  * Paths are looked for as given, then under the data folder; x and x.gz stand
  * for each other. "builtin:kjv" is the King James Bible of Debian's bible-kjv,
  * made once and cached; where that is not installed, a text of a seeded grammar
@@ -31,6 +33,8 @@ struct qn_corpus_spec {
 
 struct qn_corpus;
 
+/* Every error is one sentence with the file's name. data.train may be empty
+ * only with a fixed vocabulary: then just the named splits have text. */
 enum qn_status qn_corpus_open(const struct qn_corpus_spec *spec,
                               struct qn_log *log, struct qn_corpus **out,
                               struct qn_err *err);
@@ -38,8 +42,11 @@ void qn_corpus_free(struct qn_corpus *c); /* NULL is fine */
 const struct qn_vocab *qn_corpus_vocab(const struct qn_corpus *c);
 const int32_t *qn_corpus_ids(const struct qn_corpus *c, enum qn_split split,
                              size_t *n);
-/* SHA-256 of the file a split came from, as hex; a cut split has train's. */
+/* SHA-256 of the file a split came from, decompressed and before data.lower, as
+ * hex; a cut split has train's. "" when the split has no text. */
 const char *qn_corpus_sha256(const struct qn_corpus *c, enum qn_split split);
+/* Where it was found; of a built-in text the one that was taken, in case of
+ * "builtin:kjv" without the Bible "builtin:grammar". */
 const char *qn_corpus_path(const struct qn_corpus *c, enum qn_split split);
 
 #endif

@@ -1,0 +1,126 @@
+/* source.c - look a text up: built in, as given, or in the data folder. */
+#include "data/source.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUILTIN "builtin:"
+
+static enum qn_status read_builtin(const char *given, struct qn_log *log,
+                                   struct qn_bytes *text, char **path,
+                                   struct qn_err *err)
+{
+    const char *name = given + strlen(BUILTIN);
+    if (!qn_str_eq(name, "kjv") && !qn_str_eq(name, "grammar")) {
+        return qn_fail(err, QN_ENOTFOUND,
+                       "%s: no such built-in text; there are %skjv and "
+                       "%sgrammar",
+                       given, BUILTIN, BUILTIN);
+    }
+    if (qn_str_eq(name, "kjv") && qn_bible_text(log, text)) {
+        *path = qn_xstrdup(BUILTIN "kjv");
+        return QN_OK;
+    }
+    qn_grammar_text(text);
+    *path = qn_xstrdup(BUILTIN "grammar");
+    return QN_OK;
+}
+
+static char *data_folder(const char *data_dir)
+{
+    if (data_dir != NULL) {
+        return qn_xstrdup(data_dir);
+    }
+    const char *set = getenv("QUERN_DATA");
+    return set != NULL && set[0] != '\0' ? qn_xstrdup(set) : qn_xdg_dir("DATA");
+}
+
+/* x.gz for x and x for x.gz. */
+static char *sibling(const char *path)
+{
+    return qn_ends_with(path, ".gz") ? qn_xstrndup(path, strlen(path) - 3)
+                                     : qn_xasprintf("%s.gz", path);
+}
+
+#define N_PLACES 4
+
+/* Where 'given' may be, in the order of looking; returns how many places. */
+static int list_places(const char *given, const char *data_dir,
+                       char *place[N_PLACES])
+{
+    int n = 0;
+    place[n++] = qn_xstrdup(given);
+    place[n++] = sibling(given);
+    if (given[0] != '/') {
+        char *folder = data_folder(data_dir);
+        place[n++] = qn_path_join(folder, given);
+        place[n] = sibling(place[n - 1]);
+        n++;
+        free(folder);
+    }
+    return n;
+}
+
+/* The first place with a file; else the first with a folder, which reading
+ * then refuses by name; else -1. */
+static int choose_place(char *const *place, int n)
+{
+    int folder = -1;
+    for (int i = 0; i < n; i++) {
+        if (qn_path_is_dir(place[i])) {
+            folder = folder < 0 ? i : folder;
+        } else if (qn_path_exists(place[i])) {
+            return i;
+        }
+    }
+    return folder;
+}
+
+static enum qn_status fail_missing(const char *given, char *const *place, int n,
+                                   struct qn_err *err)
+{
+    struct qn_str places = {0};
+    for (int i = 0; i < n; i++) {
+        qn_str_addf(&places, "%s%s", i > 0 ? ", " : "", place[i]);
+    }
+    enum qn_status status = qn_fail(
+        err, QN_ENOTFOUND, "%s: not found; looked for %s", given, places.text);
+    qn_str_free(&places);
+    return status;
+}
+
+static enum qn_status read_file(const char *given, const char *data_dir,
+                                struct qn_bytes *text, char **path,
+                                struct qn_err *err)
+{
+    char *place[N_PLACES] = {0};
+    int n = list_places(given, data_dir, place);
+    int chosen = choose_place(place, n);
+    enum qn_status status;
+    if (chosen < 0) {
+        status = fail_missing(given, place, n, err);
+    } else {
+        status = qn_file_read_gz(place[chosen], text, err);
+    }
+    if (status == QN_OK) {
+        *path = place[chosen];
+        place[chosen] = NULL;
+    }
+    for (int i = 0; i < n; i++) {
+        free(place[i]);
+    }
+    return status;
+}
+
+enum qn_status qn_source_read(const char *given, const char *data_dir,
+                              struct qn_log *log, struct qn_bytes *text,
+                              char **path, struct qn_err *err)
+{
+    if (qn_starts_with(given, BUILTIN)) {
+        return read_builtin(given, log, text, path, err);
+    }
+    return read_file(given, data_dir, text, path, err);
+}
