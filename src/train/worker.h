@@ -62,4 +62,7 @@ bool qn_worker_take_note(struct qn_worker *w, struct qn_note *out);
 const struct qn_stats_record *qn_worker_take_stats(struct qn_worker *w);
 uint64_t qn_worker_dropped_steps(const struct qn_worker *w);
 
+/* Put as much of text into the note as fits, cut between code points. */
+void qn_note_set_text(struct qn_note *n, const char *text);
+
 #endif
