@@ -1,0 +1,222 @@
+/* lab_log.c - what happened, as lines for a person.
+ *
+ * Threads: any thread may add a line (a trainer's notices do); the list is
+ * guarded by its own lock, under which nothing is called.
+ */
+#include "lab/tables.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_CAPACITY 4096 /* lines kept for a reader that never comes */
+
+struct log_line {
+    struct log_line *next;
+    enum qn_log_level level;
+    char text[];
+};
+
+struct lab_log {
+    struct qn_wake *wake; /* borrowed */
+    pthread_mutex_t lock;
+    struct log_line *first, *last; /* by lock */
+    int n;                         /* by lock */
+};
+
+struct lab_log *qn_lab_log_new(struct qn_wake *wake)
+{
+    struct lab_log *log = qn_xcalloc(1, sizeof *log);
+    log->wake = wake;
+    qn_mutex_init(&log->lock);
+    return log;
+}
+
+/* With the lock held: unlink the oldest line; NULL when there is none. */
+static struct log_line *unlink_first(struct lab_log *log)
+{
+    struct log_line *line = log->first;
+    if (line != NULL) {
+        log->first = line->next;
+        log->n--;
+        if (log->first == NULL) {
+            log->last = NULL;
+        }
+    }
+    return line;
+}
+
+void qn_lab_log_free(struct lab_log *log)
+{
+    while (log->first != NULL) {
+        free(unlink_first(log));
+    }
+    qn_mutex_fini(&log->lock);
+    free(log);
+}
+
+bool qn_lab_log_any(struct lab_log *log)
+{
+    qn_lock(&log->lock);
+    bool any = log->first != NULL;
+    qn_unlock(&log->lock);
+    return any;
+}
+
+void qn_lab_log_add(struct lab_log *log, enum qn_log_level level,
+                    const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct log_line *line = qn_xmalloc(sizeof *line + size);
+    line->next = NULL;
+    line->level = level;
+    memcpy(line->text, text, size);
+
+    struct log_line *oldest = NULL;
+    qn_lock(&log->lock);
+    if (log->n == LOG_CAPACITY) {
+        oldest = unlink_first(log);
+    }
+    if (log->last != NULL) {
+        log->last->next = line;
+    } else {
+        log->first = line;
+    }
+    log->last = line;
+    log->n++;
+    qn_unlock(&log->lock);
+    free(oldest);
+    qn_wake_up(log->wake);
+}
+
+bool qn_lab_take_log(struct qn_lab *lab, char *line, size_t size,
+                     enum qn_log_level *level)
+{
+    qn_lock(&lab->log->lock);
+    struct log_line *taken = unlink_first(lab->log);
+    qn_unlock(&lab->log->lock);
+    if (taken == NULL) {
+        return false;
+    }
+    (void)snprintf(line, size, "%s", taken->text);
+    if (level != NULL) {
+        *level = taken->level;
+    }
+    free(taken);
+    return true;
+}
+
+/* Text on one line: control characters become spaces. */
+static void add_flat(struct qn_str *s, const char *text)
+{
+    size_t from = s->len;
+    qn_str_add(s, text);
+    for (size_t i = from; i < s->len; i++) {
+        if ((unsigned char)s->text[i] < ' ') {
+            s->text[i] = ' ';
+        }
+    }
+}
+
+/* With several runs a line says which one it is about. */
+static void add_run(struct qn_str *s, const struct qn_lab *lab,
+                    const struct lab_run *run)
+{
+    if (lab->n_runs > 1) {
+        qn_str_addf(s, "run %d: ", run->id);
+    }
+}
+
+void qn_lab_log_eval(struct qn_lab *lab, const struct lab_run *run,
+                     const struct qn_note *n)
+{
+    struct qn_str s = {0};
+    add_run(&s, lab, run);
+    qn_str_addf(&s, "step %lld  %s loss %.4f  %.4f bpc", (long long)n->step,
+                qn_split_name(n->split), n->loss, qn_bpc(n->loss));
+    if (n->on_request) {
+        qn_str_add(&s, "  (asked for)");
+    }
+    qn_lab_log_add(lab->log, QN_LOG_INFO, s.text);
+    qn_str_free(&s);
+}
+
+static void add_end(struct qn_str *s, const struct lab_run *run,
+                    const struct qn_note *n, const char *how)
+{
+    qn_str_addf(s, "%s at step %lld", how, (long long)n->step);
+    if (run->has_best) {
+        qn_str_addf(s, "  best valid loss %.4f at step %lld", run->best_loss,
+                    (long long)run->best_step);
+    }
+}
+
+/* The note's line into s; false when it makes none. */
+static bool add_line(struct qn_str *s, const struct lab_run *run,
+                     const struct qn_note *n)
+{
+    long long step = (long long)n->step;
+    switch (n->kind) {
+    case QN_NOTE_CHECKPOINT:
+        qn_str_addf(s, "checkpoint at step %lld%s", step,
+                    n->is_best ? " (best)" : "");
+        return true;
+    case QN_NOTE_SAMPLE:
+        qn_str_addf(s, "step %lld  sample: ", step);
+        add_flat(s, n->text);
+        return true;
+    case QN_NOTE_SET:
+        qn_str_addf(s, "step %lld  %s = %s", step, n->key, n->text);
+        return true;
+    case QN_NOTE_PAUSE:
+        qn_str_addf(s, "paused at step %lld%s%s", step,
+                    n->text[0] != '\0' ? ": " : "", n->text);
+        return true;
+    case QN_NOTE_RESUME:
+        qn_str_addf(s, "resumed at step %lld", step);
+        return true;
+    case QN_NOTE_NAN:
+        qn_str_addf(s, "step %lld: %s", step, n->text);
+        return true;
+    case QN_NOTE_DONE:
+        add_end(s, run, n, "done");
+        return true;
+    case QN_NOTE_STOPPED:
+        add_end(s, run, n, "stopped");
+        return true;
+    case QN_NOTE_FAILED:
+        qn_str_addf(s, "failed at step %lld: %s", step, n->text);
+        return true;
+    case QN_NOTE_EVAL:
+    case QN_NOTE_REPLY:
+        break; /* have functions of their own */
+    }
+    return false;
+}
+
+static enum qn_log_level level_of(const struct qn_note *n)
+{
+    if (n->kind == QN_NOTE_FAILED) {
+        return QN_LOG_ERROR;
+    }
+    bool by_itself = n->kind == QN_NOTE_PAUSE && n->text[0] != '\0';
+    return by_itself || n->kind == QN_NOTE_NAN ? QN_LOG_WARN : QN_LOG_INFO;
+}
+
+void qn_lab_log_note(struct qn_lab *lab, const struct lab_run *run,
+                     const struct qn_note *n)
+{
+    if (n->kind == QN_NOTE_EVAL) {
+        qn_lab_log_eval(lab, run, n);
+        return;
+    }
+    struct qn_str s = {0};
+    add_run(&s, lab, run);
+    if (add_line(&s, run, n)) {
+        qn_lab_log_add(lab->log, level_of(n), s.text);
+    }
+    qn_str_free(&s);
+}

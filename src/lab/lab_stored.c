@@ -1,0 +1,272 @@
+/* lab_stored.c - a run's folder, back into series and statistics. */
+#include "lab/tables.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/store.h"
+#include "train/schedule.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NaN where the line has no number: what was not finite is null in it. */
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static int64_t int_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+static void read_step(struct lab_run *run, const json_t *line)
+{
+    struct qn_step_record r = {
+        .step = int_of(line, "step"),
+        .epoch = number_of(line, "epoch"),
+        .loss = number_of(line, "loss"),
+        .lr = number_of(line, "lr"),
+        .grad_norm = number_of(line, "grad_norm"),
+        .tokens_per_s = number_of(line, "tokens_per_s"),
+    };
+    qn_lab_intake_step(run, &r);
+}
+
+static bool read_metric(void *user, const json_t *line)
+{
+    struct lab_run *run = user;
+    const char *event = text_of(line, "event");
+    enum qn_split split;
+    if (qn_str_eq(event, "step")) {
+        read_step(run, line);
+    } else if (qn_str_eq(event, "eval") &&
+               qn_split_parse(text_of(line, "split"), &split)) {
+        qn_lab_intake_eval(run, split, int_of(line, "step"),
+                           number_of(line, "loss"));
+    }
+    return true;
+}
+
+static bool refill_step(void *user, const json_t *line)
+{
+    struct lab_run *run = user;
+    if (qn_str_eq(text_of(line, "event"), "step") &&
+        int_of(line, "step") > run->newest.step) {
+        read_step(run, line);
+    }
+    return true;
+}
+
+void qn_lab_refill(struct lab_run *run)
+{
+    /* An unreadable file leaves the gap in the curve; the trainer, which writes
+     * it, is the one to complain. */
+    (void)qn_run_dir_lines(run->dir, QN_METRICS, refill_step, run, NULL);
+}
+
+/* Pairs [bin, count] into one side of a histogram. */
+static void read_bins(uint64_t *bin, const json_t *pairs)
+{
+    size_t i;
+    const json_t *pair;
+    json_array_foreach(pairs, i, pair)
+    {
+        json_int_t at = json_integer_value(json_array_get(pair, 0));
+        json_int_t count = json_integer_value(json_array_get(pair, 1));
+        if (at >= 0 && at < QN_HIST_BINS && count > 0) {
+            bin[at] = (uint64_t)count;
+        }
+    }
+}
+
+static void read_layer(struct qn_hist *h, double threshold,
+                       const json_t *shares, const json_t *bins)
+{
+    qn_hist_init(h, (float)threshold);
+    h->n_negative = (uint64_t)int_of(shares, "n_negative");
+    h->n_near = (uint64_t)int_of(shares, "n_near");
+    h->n_positive = (uint64_t)int_of(shares, "n_positive");
+    h->n_zero = (uint64_t)int_of(shares, "n_zero");
+    h->n_nan = (uint64_t)int_of(shares, "n_nan");
+    read_bins(h->bin[QN_HIST_NEGATIVE], json_object_get(bins, "negative"));
+    read_bins(h->bin[QN_HIST_POSITIVE], json_object_get(bins, "positive"));
+}
+
+/* Every line replaces the one before: the newest stays. */
+static bool read_stats(void *user, const json_t *line)
+{
+    struct lab_run *run = user;
+    const json_t *layers = json_object_get(line, "layers");
+    const json_t *bins = json_object_get(line, "bins");
+    size_t n = json_array_size(layers);
+    if (!qn_str_eq(text_of(line, "event"), "stats") || n > QN_MAX_LAYERS) {
+        return true;
+    }
+    if (run->stats == NULL) {
+        run->stats = qn_xcalloc(1, sizeof *run->stats);
+    }
+    run->stats->step = int_of(line, "step");
+    run->stats->n_layers = (int)n;
+    for (size_t i = 0; i < n; i++) {
+        read_layer(&run->stats->layer[i], number_of(line, "threshold"),
+                   json_array_get(layers, i), json_array_get(bins, i));
+    }
+    return true;
+}
+
+static bool read_event(void *user, const json_t *line)
+{
+    struct lab_run *run = user;
+    const char *event = text_of(line, "event");
+    if (qn_str_eq(event, "sample")) {
+        qn_lab_set_sample(run, text_of(line, "text"));
+    } else if (qn_str_eq(event, "set")) {
+        /* A value that this version refuses stays as spec.json has it. */
+        (void)qn_settings_change(&run->spec, text_of(line, "key"),
+                                 text_of(line, "value"), NULL);
+    } else if (qn_str_eq(event, "failed")) {
+        (void)snprintf(run->error, sizeof run->error, "%s",
+                       text_of(line, "text"));
+    }
+    return true;
+}
+
+static void forget_history(struct lab_run *run)
+{
+    for (int i = 0; i < LAB_N_METRICS; i++) {
+        qn_series_clear(run->series[i]);
+    }
+    free(run->stats);
+    run->stats = NULL;
+    run->newest = (struct qn_step_record){.loss = (double)NAN};
+    run->has_best = false;
+    run->best_step = 0;
+    run->best_loss = (double)NAN;
+    run->train_seconds = 0;
+    run->error[0] = '\0';
+}
+
+enum qn_status qn_lab_read_history(struct lab_run *run, struct qn_err *err)
+{
+    static const qn_line_fn reader[QN_N_RUN_FILES] = {
+        [QN_METRICS] = read_metric,
+        [QN_EVENTS] = read_event,
+        [QN_STATS] = read_stats,
+    };
+    forget_history(run);
+    for (int f = 0; f < QN_N_RUN_FILES; f++) {
+        enum qn_status status = qn_run_dir_lines(run->dir, (enum qn_run_file)f,
+                                                 reader[f], run, err);
+        if (status != QN_OK) {
+            return status;
+        }
+    }
+    if (run->newest.epoch > 0) {
+        run->steps_per_epoch =
+            llround((double)run->newest.step / run->newest.epoch);
+        run->steps_total = qn_total_steps(&run->spec, run->steps_per_epoch);
+    }
+    return QN_OK;
+}
+
+/* A stored run never counts as active here, whoever else may be training it. */
+static void set_stored_state(struct lab_run *run, const char *state)
+{
+    if (qn_str_eq(state, "done")) {
+        run->state = QN_LAB_DONE;
+    } else if (qn_str_eq(state, "failed")) {
+        run->state = QN_LAB_FAILED;
+    } else {
+        run->state = QN_LAB_STOPPED;
+    }
+    if (qn_str_eq(state, "running") || qn_str_eq(state, "paused")) {
+        (void)snprintf(run->error, sizeof run->error,
+                       "another process trains it");
+    } else if (qn_str_eq(state, "interrupted")) {
+        (void)snprintf(run->error, sizeof run->error,
+                       "it was interrupted and can be resumed");
+    }
+}
+
+static enum qn_status read_state(struct lab_run *run, struct qn_err *err)
+{
+    char *store = qn_xstrndup(run->dir, (size_t)(run->folder - run->dir));
+    struct qn_run_summary *all = NULL;
+    int n = 0;
+    enum qn_status status =
+        qn_store_list(store[0] != '\0' ? store : ".", &all, &n, NULL, err);
+    for (int i = 0; status == QN_OK && i < n; i++) {
+        if (qn_str_eq(all[i].id, run->folder)) {
+            set_stored_state(run, all[i].state);
+        }
+    }
+    free(all);
+    free(store);
+    return status;
+}
+
+static enum qn_status read_spec(const char *dir, struct qn_spec *spec,
+                                struct qn_err *err)
+{
+    struct qn_bytes json = {0};
+    enum qn_status status = qn_run_dir_read(dir, "spec.json", &json, err);
+    if (status == QN_OK) {
+        status = qn_spec_parse(json.data, json.len, spec, err);
+        if (status != QN_OK) {
+            char where[QN_PATH_LEN];
+            (void)snprintf(where, sizeof where, "%s/spec.json", dir);
+            (void)qn_fail_in(err, status, where);
+        }
+    }
+    qn_bytes_free(&json);
+    return status;
+}
+
+static enum qn_status open_dir(struct qn_lab *lab, const char *dir,
+                               qn_run_id *out, struct qn_err *err)
+{
+    struct lab_run *run = qn_lab_find_dir(lab, dir);
+    if (run != NULL) {
+        *out = run->id;
+        return QN_OK;
+    }
+    struct qn_spec spec;
+    enum qn_status status = read_spec(dir, &spec, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    run = qn_lab_add_run(lab, dir, &spec);
+    status = qn_lab_read_history(run, err);
+    if (status == QN_OK) {
+        status = read_state(run, err);
+    }
+    if (status != QN_OK) {
+        qn_lab_drop_last_run(lab);
+        return status;
+    }
+    *out = run->id;
+    return QN_OK;
+}
+
+enum qn_status qn_lab_open_stored(struct qn_lab *lab, const char *name,
+                                  qn_run_id *out, struct qn_err *err)
+{
+    char *dir = NULL;
+    enum qn_status status =
+        qn_store_find(lab->env.store, name, &dir, NULL, err);
+    if (status == QN_OK) {
+        status = open_dir(lab, dir, out, err);
+    }
+    free(dir);
+    return status;
+}
