@@ -71,10 +71,10 @@ struct qn_qrnn {
 /* The way back. The gradient of the objective with respect to out comes in as
  * d_out (width H; dropout is undone here) and may be overwritten. d_last_c
  * [B, H] is the gradient straight into the last cell state; absent = 0.
- * d_weight, d_bias: added to. d_x: written, or added to when add_x; absent = not
- * wanted. It has history n-1 like x; those rows are scratch, since no gradient
- * crosses segments. d_c0 [B, H]: written, absent = not wanted. saved is
- * consumed. */
+ * d_weight, d_bias: added to. d_x: written, or added to when add_x; absent =
+ * not wanted. It has history n-1 like x; those rows are scratch, since no
+ * gradient crosses segments. d_c0 [B, H]: written, absent = not wanted. saved
+ * is consumed. */
 struct qn_qrnn_grad {
     struct qn_seq d_out;
     struct qn_tensor d_last_c;

@@ -1,0 +1,117 @@
+/* check.c - assert the shapes that backend.h states, for every backend. */
+#include "backend/private.h"
+
+void qn_check_tensor(struct qn_tensor t, size_t count)
+{
+    QN_ASSERT(t.buffer);
+    QN_ASSERT(t.count == count);
+    QN_ASSERT(t.offset <= t.buffer->count);
+    QN_ASSERT(t.count <= t.buffer->count - t.offset);
+}
+
+void qn_check_seq(const struct qn_seq *s)
+{
+    QN_ASSERT(s->buffer);
+    QN_ASSERT(s->batch >= 1 && s->steps >= 1);
+    QN_ASSERT(s->width >= 1 && s->history >= 0);
+    QN_ASSERT((size_t)s->width <= s->row_pitch);
+    size_t before = (size_t)s->history * s->row_pitch;
+    size_t after = (size_t)(s->steps - 1) * s->row_pitch + (size_t)s->width;
+    QN_ASSERT(s->batch == 1 || s->seq_pitch >= before + after);
+    QN_ASSERT(s->offset >= before);
+    QN_ASSERT(s->offset + (size_t)(s->batch - 1) * s->seq_pitch + after <=
+              s->buffer->count);
+}
+
+static bool same_rows(const struct qn_seq *a, const struct qn_seq *b)
+{
+    return a->batch == b->batch && a->steps == b->steps;
+}
+
+static void check_dropout(const struct qn_dropout *d)
+{
+    QN_ASSERT(d->p >= 0.0 && d->p < 1.0);
+}
+
+void qn_check_qrnn(const struct qn_qrnn *l)
+{
+    qn_check_seq(&l->x);
+    qn_check_seq(&l->out);
+    QN_ASSERT(l->hidden >= 1 && l->window >= 1);
+    QN_ASSERT(l->x.history >= l->window - 1);
+    QN_ASSERT(l->out.width == l->hidden && same_rows(&l->x, &l->out));
+    check_dropout(&l->dropout);
+
+    size_t hidden = (size_t)l->hidden;
+    size_t batch = (size_t)l->x.batch;
+    size_t rows = batch * (size_t)l->x.steps;
+    size_t outputs = (size_t)qn_n_gates(l->activation, l->pooling) * hidden;
+    size_t inputs = (size_t)l->window * (size_t)l->x.width;
+    qn_check_tensor(l->weight, outputs * inputs);
+    qn_check_tensor(l->bias, outputs);
+    qn_check_tensor(l->c0, batch * hidden);
+    qn_check_tensor(l->cells, rows * hidden);
+    qn_check_tensor(l->saved, rows * outputs);
+}
+
+void qn_check_qrnn_grad(const struct qn_qrnn *l, const struct qn_qrnn_grad *g)
+{
+    qn_check_qrnn(l);
+    qn_check_seq(&g->d_out);
+    QN_ASSERT(g->d_out.width == l->hidden && same_rows(&g->d_out, &l->x));
+    qn_check_tensor(g->d_weight, l->weight.count);
+    qn_check_tensor(g->d_bias, l->bias.count);
+    if (g->d_last_c.buffer)
+        qn_check_tensor(g->d_last_c, l->c0.count);
+    if (g->d_c0.buffer)
+        qn_check_tensor(g->d_c0, l->c0.count);
+    if (g->d_x.buffer) {
+        qn_check_seq(&g->d_x);
+        QN_ASSERT(g->d_x.width == l->x.width && same_rows(&g->d_x, &l->x));
+    }
+}
+
+void qn_check_embed(const struct qn_seq *rows, struct qn_tensor table,
+                    struct qn_tensor ids)
+{
+    qn_check_seq(rows);
+    QN_ASSERT(table.count % (size_t)rows->width == 0);
+    qn_check_tensor(table, table.count);
+    qn_check_tensor(ids, (size_t)rows->batch * (size_t)rows->steps);
+    int32_t vocab = (int32_t)(table.count / (size_t)rows->width);
+    const int32_t *id = qn_ids(ids);
+    for (size_t i = 0; i < ids.count; i++)
+        QN_ASSERT(id[i] >= 0 && id[i] < vocab);
+}
+
+void qn_check_linear(struct qn_tensor y, const struct qn_seq *x,
+                     struct qn_tensor weight, struct qn_tensor bias)
+{
+    qn_check_seq(x);
+    qn_check_tensor(bias, bias.count);
+    qn_check_tensor(weight, bias.count * (size_t)x->width);
+    qn_check_tensor(y, (size_t)x->batch * (size_t)x->steps * bias.count);
+}
+
+void qn_check_softmax(struct qn_tensor logits, struct qn_tensor targets,
+                      int vocab)
+{
+    QN_ASSERT(vocab >= 1);
+    qn_check_tensor(targets, targets.count);
+    qn_check_tensor(logits, targets.count * (size_t)vocab);
+    const int32_t *target = qn_ids(targets);
+    for (size_t i = 0; i < targets.count; i++)
+        QN_ASSERT(target[i] < vocab);
+}
+
+void qn_check_update(const struct qn_update *u, struct qn_tensor w,
+                     struct qn_tensor g, struct qn_tensor m, struct qn_tensor v)
+{
+    qn_check_tensor(w, w.count);
+    qn_check_tensor(g, w.count);
+    if (u->kind == QN_SGD)
+        return;
+    QN_ASSERT(u->t >= 1);
+    qn_check_tensor(m, w.count);
+    qn_check_tensor(v, w.count);
+}

@@ -1,0 +1,77 @@
+/* blocks.c - the arithmetic of slices and blocks. */
+#include "backend/cpu/blocks.h"
+
+#include "backend/private.h"
+
+bool qn_batch_by_time(const struct qn_batch *batch)
+{
+    return batch->sequences < batch->slices;
+}
+
+/* A slice as one rectangle of sequences and steps. */
+static struct qn_block slice_of(const struct qn_batch *b, int slice)
+{
+    struct qn_block all = {0, b->sequences, 0, b->steps};
+    if (qn_batch_by_time(b)) {
+        all.from = qn_split(b->steps, b->slices, slice);
+        all.steps = qn_split(b->steps, b->slices, slice + 1) - all.from;
+    } else {
+        all.first = qn_split(b->sequences, b->slices, slice);
+        all.sequences =
+            qn_split(b->sequences, b->slices, slice + 1) - all.first;
+    }
+    return all;
+}
+
+static int divide_up(int n, int by)
+{
+    return (n + by - 1) / by;
+}
+
+/* May blocks of this slice hold several sequences? Only whole ones: their rows
+ * lie one after the other in [B, T, ...] tensors. */
+static bool of_whole_sequences(const struct qn_batch *b,
+                               const struct qn_block *slice)
+{
+    return slice->steps == b->steps && b->steps <= QN_BLOCK_ROWS;
+}
+
+int qn_n_blocks(const struct qn_batch *batch, int slice)
+{
+    struct qn_block all = slice_of(batch, slice);
+    if (of_whole_sequences(batch, &all))
+        return divide_up(all.sequences, QN_BLOCK_ROWS / all.steps);
+    return all.sequences * divide_up(all.steps, QN_BLOCK_ROWS);
+}
+
+struct qn_block qn_block_at(const struct qn_batch *batch, int slice, int i)
+{
+    struct qn_block all = slice_of(batch, slice);
+    struct qn_block block = all;
+    if (of_whole_sequences(batch, &all)) {
+        int n = qn_n_blocks(batch, slice);
+        int from = qn_split(all.sequences, n, i);
+        block.first = all.first + from;
+        block.sequences = qn_split(all.sequences, n, i + 1) - from;
+        return block;
+    }
+    int pieces = divide_up(all.steps, QN_BLOCK_ROWS);
+    int from = qn_split(all.steps, pieces, i % pieces);
+    block.first = all.first + i / pieces;
+    block.sequences = 1;
+    block.from = all.from + from;
+    block.steps = qn_split(all.steps, pieces, i % pieces + 1) - from;
+    return block;
+}
+
+int qn_largest_block(const struct qn_batch *batch)
+{
+    int largest = 0;
+    for (int s = 0; s < batch->slices; s++)
+        for (int i = 0; i < qn_n_blocks(batch, s); i++) {
+            struct qn_block block = qn_block_at(batch, s, i);
+            int rows = block.sequences * block.steps;
+            largest = rows > largest ? rows : largest;
+        }
+    return largest;
+}

@@ -1,0 +1,32 @@
+/* blocks.h - how a batch is split into slices, and slices into blocks of rows
+ * that fit a cache.
+ *
+ * A slice is some whole sequences, or a stretch of time of every sequence when
+ * the batch has fewer sequences than slices. A block is some whole sequences of
+ * a slice, or a stretch of time of one. */
+#ifndef QN_BACKEND_CPU_BLOCKS_H
+#define QN_BACKEND_CPU_BLOCKS_H
+
+#include <stdbool.h>
+
+/* The most rows in a block. */
+#define QN_BLOCK_ROWS 400
+
+struct qn_batch {
+    int sequences, steps, slices;
+};
+
+struct qn_block {
+    int first, sequences; /* sequences [first, first + sequences) */
+    int from, steps;      /* of each, steps [from, from + steps) */
+};
+
+/* Then a slice holds no sequence from start to end. */
+bool qn_batch_by_time(const struct qn_batch *batch);
+int qn_n_blocks(const struct qn_batch *batch, int slice);
+/* Block i of a slice: by sequence, then by time. */
+struct qn_block qn_block_at(const struct qn_batch *batch, int slice, int i);
+/* Rows of the largest block. */
+int qn_largest_block(const struct qn_batch *batch);
+
+#endif

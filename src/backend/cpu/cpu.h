@@ -1,0 +1,57 @@
+/* cpu.h - the cpu backend's own struct, workspace and operations.
+ *
+ * Work is split into 'slices' tasks by the batch alone, each with its own
+ * scratch and its own partial sums, which are then added in slice order: the
+ * result depends on the number of slices, never on the threads that ran them.
+ */
+#ifndef QN_BACKEND_CPU_CPU_H
+#define QN_BACKEND_CPU_CPU_H
+
+#include "backend/cpu/kernels.h"
+#include "backend/private.h"
+
+struct qn_cpu {
+    struct qn_host host;
+    const struct qn_kernels *kernels;
+    float *work; /* kept from call to call; grows to the largest request */
+    size_t work_count;
+};
+
+/* Scratch of that many floats, contents undefined, valid until the next call;
+ * NULL, and the failure remembered, when memory is out. */
+float *qn_cpu_work(struct qn_cpu *cpu, size_t count);
+
+/* Round up to whole cache lines, so that tasks do not share one. */
+static inline size_t qn_lines(size_t floats)
+{
+    return (floats + 15) & ~(size_t)15;
+}
+
+void qn_cpu_qrnn(struct qn_backend *be, const struct qn_qrnn *layer);
+void qn_cpu_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
+                      const struct qn_qrnn_grad *grad);
+size_t qn_cpu_qrnn_workspace(struct qn_backend *be, const struct qn_qrnn *l);
+
+void qn_cpu_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
+                   struct qn_tensor weight, struct qn_tensor bias);
+void qn_cpu_linear_grad(struct qn_backend *be, struct qn_seq d_x,
+                        struct qn_tensor d_weight, struct qn_tensor d_bias,
+                        struct qn_tensor d_y, struct qn_seq x,
+                        struct qn_tensor weight);
+
+void qn_cpu_embed(struct qn_backend *be, struct qn_seq out,
+                  struct qn_tensor table, struct qn_tensor ids,
+                  const struct qn_dropout *dropout);
+void qn_cpu_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
+                       struct qn_seq d_out, struct qn_tensor ids,
+                       const struct qn_dropout *dropout);
+
+void qn_cpu_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
+                         struct qn_tensor targets, int vocab, float scale);
+
+void qn_cpu_grad_norm(struct qn_backend *be, struct qn_tensor g);
+void qn_cpu_update(struct qn_backend *be, const struct qn_update *u,
+                   struct qn_tensor w, struct qn_tensor g, struct qn_tensor m,
+                   struct qn_tensor v);
+
+#endif

@@ -1,0 +1,287 @@
+/* kernels.c - the vector loops, written for the compiler's vectoriser.
+ *
+ * Compiled once per instruction set with QN_KERNELS naming the table. Sums that
+ * may be taken in any order say so with an omp simd pragma (no OpenMP runtime
+ * is involved); everything else keeps IEEE arithmetic. */
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/vmath.h"
+#include "base/rng.h"
+
+#define NAME_OF(table) #table
+#define NAME(table) NAME_OF(table)
+
+static void add(float *restrict y, const float *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += x[i];
+}
+
+static double square_sum(const float *x, size_t n)
+{
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+static void sigmoid(float *restrict x, const float *restrict bias, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = qn_vsigmoid(x[i] + bias[i]);
+}
+
+static void candidate_tanh(float *restrict x, const float *restrict bias,
+                           float alpha, size_t n)
+{
+    (void)alpha;
+    for (size_t i = 0; i < n; i++)
+        x[i] = qn_vtanh(x[i] + bias[i]);
+}
+
+/* NaN is not <= 0 and stays. */
+static void candidate_relu(float *restrict x, const float *restrict bias,
+                           float alpha, size_t n)
+{
+    (void)alpha;
+    for (size_t i = 0; i < n; i++) {
+        float a = x[i] + bias[i];
+        x[i] = a <= 0.0f ? 0.0f : a;
+    }
+}
+
+static void candidate_elu(float *restrict x, const float *restrict bias,
+                          float alpha, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = qn_velu(x[i] + bias[i], alpha);
+}
+
+static void candidate_tanh_grad(float *restrict z, const float *restrict dz,
+                                float sign, float alpha, size_t n)
+{
+    (void)alpha;
+    for (size_t i = 0; i < n; i++)
+        z[i] = sign * dz[i] * (1.0f - z[i] * z[i]);
+}
+
+static void candidate_relu_grad(float *restrict z, const float *restrict dz,
+                                float sign, float alpha, size_t n)
+{
+    (void)alpha;
+    for (size_t i = 0; i < n; i++)
+        z[i] = z[i] > 0.0f ? sign * dz[i] : 0.0f;
+}
+
+static void candidate_elu_grad(float *restrict z, const float *restrict dz,
+                               float sign, float alpha, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float slope = z[i] > 0.0f ? 1.0f : z[i] + alpha;
+        z[i] = sign * dz[i] * slope;
+    }
+}
+
+/* Inlined with 'pooling' and 'dual' constant, so that each use is one loop
+ * without choices. The blocks of 'gates' are told apart by offset. */
+static inline void cell_loop(float *restrict h, const struct qn_cell *cell,
+                             enum qn_pooling pooling, bool dual)
+{
+    const size_t n = cell->hidden;
+    const float *restrict z = cell->gates;
+    const float *restrict f = z + (dual ? 2 * n : n);
+    const float *restrict prev = cell->prev;
+    float *restrict c = cell->c;
+    for (size_t j = 0; j < n; j++) {
+        float zj = dual ? z[j] - z[n + j] : z[j];
+        float enter = pooling == QN_POOL_IFO ? f[2 * n + j] : 1.0f - f[j];
+        float cj = f[j] * prev[j] + enter * zj;
+        c[j] = cj;
+        h[j] = pooling == QN_POOL_F ? cj : f[n + j] * cj;
+    }
+}
+
+static void cell(float *h, const struct qn_cell *k)
+{
+    switch (k->pooling) {
+    case QN_POOL_F:
+        if (k->dual)
+            cell_loop(h, k, QN_POOL_F, true);
+        else
+            cell_loop(h, k, QN_POOL_F, false);
+        return;
+    case QN_POOL_FO:
+        if (k->dual)
+            cell_loop(h, k, QN_POOL_FO, true);
+        else
+            cell_loop(h, k, QN_POOL_FO, false);
+        return;
+    case QN_POOL_IFO:
+        if (k->dual)
+            cell_loop(h, k, QN_POOL_IFO, true);
+        else
+            cell_loop(h, k, QN_POOL_IFO, false);
+        return;
+    }
+}
+
+static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
+                                  const float *restrict dh,
+                                  const struct qn_cell *cell,
+                                  enum qn_pooling pooling, bool dual)
+{
+    const size_t n = cell->hidden;
+    const float *restrict z = cell->gates;
+    float *restrict f = cell->gates + (dual ? 2 * n : n);
+    const float *restrict prev = cell->prev;
+    const float *restrict c = cell->c;
+    for (size_t j = 0; j < n; j++) {
+        float zj = dual ? z[j] - z[n + j] : z[j];
+        float fj = f[j];
+        float g = dc[j];
+        if (pooling == QN_POOL_F) {
+            g += dh[j];
+        } else {
+            float oj = f[n + j];
+            g += dh[j] * oj;
+            f[n + j] = dh[j] * c[j] * oj * (1.0f - oj);
+        }
+        float df = g * (prev[j] - zj);
+        float dzj = g * (1.0f - fj);
+        if (pooling == QN_POOL_IFO) {
+            float ij = f[2 * n + j];
+            df = g * prev[j];
+            dzj = g * ij;
+            f[2 * n + j] = g * zj * ij * (1.0f - ij);
+        }
+        f[j] = df * fj * (1.0f - fj);
+        dz[j] = dzj;
+        dc[j] = g * fj;
+    }
+}
+
+static void cell_grad(float *dc, float *dz, const float *dh,
+                      const struct qn_cell *k)
+{
+    switch (k->pooling) {
+    case QN_POOL_F:
+        if (k->dual)
+            cell_grad_loop(dc, dz, dh, k, QN_POOL_F, true);
+        else
+            cell_grad_loop(dc, dz, dh, k, QN_POOL_F, false);
+        return;
+    case QN_POOL_FO:
+        if (k->dual)
+            cell_grad_loop(dc, dz, dh, k, QN_POOL_FO, true);
+        else
+            cell_grad_loop(dc, dz, dh, k, QN_POOL_FO, false);
+        return;
+    case QN_POOL_IFO:
+        if (k->dual)
+            cell_grad_loop(dc, dz, dh, k, QN_POOL_IFO, true);
+        else
+            cell_grad_loop(dc, dz, dh, k, QN_POOL_IFO, false);
+        return;
+    }
+}
+
+/* Neither is restrict: x may be y, which a loop over equal indices allows. */
+static void drop(float *y, const float *x, const struct qn_drop *d, size_t n)
+{
+    const struct qn_drop k = *d;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        uint32_t bits = qn_rng_bits(k.row, k.first + (uint32_t)j);
+        y[j] = bits >= k.threshold ? x[j] * k.scale : 0.0f;
+    }
+}
+
+static void drop_add(float *restrict y, const float *restrict x,
+                     const struct qn_drop *d, size_t n)
+{
+    const struct qn_drop k = *d;
+    for (size_t j = 0; j < n; j++) {
+        uint32_t bits = qn_rng_bits(k.row, k.first + (uint32_t)j);
+        y[j] += bits >= k.threshold ? x[j] * k.scale : 0.0f;
+    }
+}
+
+static float max(const float *x, size_t n)
+{
+    float m = x[0];
+#pragma omp simd reduction(max : m)
+    for (size_t i = 1; i < n; i++)
+        m = x[i] > m ? x[i] : m;
+    return m;
+}
+
+static double exp_sum(float *y, const float *x, float max_x, size_t n)
+{
+    float sum = 0.0f;
+    if (!y) {
+#pragma omp simd reduction(+ : sum)
+        for (size_t i = 0; i < n; i++)
+            sum += qn_vexp(x[i] - max_x);
+        return (double)sum;
+    }
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; i++) {
+        float e = qn_vexp(x[i] - max_x);
+        y[i] = e;
+        sum += e;
+    }
+    return (double)sum;
+}
+
+static void scale(float *x, float factor, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] *= factor;
+}
+
+static void sgd(float *restrict w, const float *restrict g, float rate,
+                size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        w[i] -= rate * g[i];
+}
+
+static void adam(float *restrict w, const float *restrict g, float *restrict m,
+                 float *restrict v, const struct qn_adam *a, size_t n)
+{
+    const struct qn_adam k = *a;
+    for (size_t i = 0; i < n; i++) {
+        float grad = k.scale * g[i];
+        m[i] = k.beta1 * m[i] + k.one_minus_beta1 * grad;
+        v[i] = k.beta2 * v[i] + k.one_minus_beta2 * grad * grad;
+        float root = sqrtf(v[i] * k.correct2) + k.eps;
+        w[i] -= k.lr * (m[i] * k.correct1) / root;
+    }
+}
+
+extern const struct qn_kernels QN_KERNELS;
+const struct qn_kernels QN_KERNELS = {
+    .name = NAME(QN_KERNELS_NAME),
+    .add = add,
+    .square_sum = square_sum,
+    .sigmoid = sigmoid,
+    .candidate = {[QN_TANH] = candidate_tanh,
+                  [QN_RELU] = candidate_relu,
+                  [QN_ELU] = candidate_elu,
+                  [QN_DRELU] = candidate_relu,
+                  [QN_DELU] = candidate_elu},
+    .candidate_grad = {[QN_TANH] = candidate_tanh_grad,
+                       [QN_RELU] = candidate_relu_grad,
+                       [QN_ELU] = candidate_elu_grad,
+                       [QN_DRELU] = candidate_relu_grad,
+                       [QN_DELU] = candidate_elu_grad},
+    .cell = cell,
+    .cell_grad = cell_grad,
+    .drop = drop,
+    .drop_add = drop_add,
+    .max = max,
+    .exp_sum = exp_sum,
+    .scale = scale,
+    .sgd = sgd,
+    .adam = adam,
+};

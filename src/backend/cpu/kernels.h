@@ -1,0 +1,85 @@
+/* kernels.h - the vector loops of the cpu backend, one table per instruction
+ * set.
+ *
+ * kernels.c is compiled once for each set; qn_kernels_best picks a table when a
+ * backend is made. Arrays may be of any length and alignment, and do not
+ * overlap unless they are the same.
+ *
+ * Largest errors, checked by a sweep in tests/backend/kernels.c, in units in
+ * the last place: exp 2, sigmoid 4, tanh 5, elu 3 (at alpha 1). NaN stays NaN,
+ * infinities give the limits, denormal numbers are kept. */
+#ifndef QN_BACKEND_CPU_KERNELS_H
+#define QN_BACKEND_CPU_KERNELS_H
+
+#include "backend/backend.h"
+
+/* One step of one sequence. gates [G*H] holds activated blocks. */
+struct qn_cell {
+    enum qn_pooling pooling;
+    bool dual; /* two candidate blocks */
+    size_t hidden;
+    float *gates;
+    const float *prev; /* c[t-1] */
+    float *c;
+};
+
+/* Dropout of one row, from element first on. */
+struct qn_drop {
+    uint32_t row, first, threshold;
+    float scale;
+};
+
+struct qn_adam {
+    float scale; /* of the gradient: clipping */
+    float beta1, one_minus_beta1, beta2, one_minus_beta2;
+    float correct1, correct2; /* 1 / (1 - beta^t) */
+    float lr, eps;
+};
+
+struct qn_kernels {
+    const char *name;
+
+    /* y += x; the sum of squares in double */
+    void (*add)(float *y, const float *x, size_t n);
+    double (*square_sum)(const float *x, size_t n);
+
+    /* x = activation(x + bias), with candidates by enum qn_activation (the
+     * dual ones treat each of their blocks alike). */
+    void (*sigmoid)(float *x, const float *bias, size_t n);
+    void (*candidate[5])(float *x, const float *bias, float alpha, size_t n);
+    /* z, an activated block, becomes sign * dz * slope of the activation. */
+    void (*candidate_grad[5])(float *z, const float *dz, float sign,
+                              float alpha, size_t n);
+
+    /* c[t] and h[t] from the gates. h may be any array but c. */
+    void (*cell)(float *h, const struct qn_cell *cell);
+    /* gates: f, o, i become gradients of their pre-activations. dz [H]: the
+     * gradient of z. dc [H]: in from t+1, out for t-1. dh [H]: of h[t]. */
+    void (*cell_grad)(float *dc, float *dz, const float *dh,
+                      const struct qn_cell *cell);
+
+    /* y = x where the row's bits for element first + j are >= threshold, times
+     * scale; else 0. x may be y. */
+    void (*drop)(float *y, const float *x, const struct qn_drop *drop,
+                 size_t n);
+    /* y += the same */
+    void (*drop_add)(float *y, const float *x, const struct qn_drop *drop,
+                     size_t n);
+
+    float (*max)(const float *x, size_t n); /* n >= 1; NaN do not count */
+    /* y = exp(x - max); returns the sum. y may be x, or NULL: only the sum. */
+    double (*exp_sum)(float *y, const float *x, float max, size_t n);
+    void (*scale)(float *x, float factor, size_t n);
+
+    void (*sgd)(float *w, const float *g, float rate, size_t n);
+    void (*adam)(float *w, const float *g, float *m, float *v,
+                 const struct qn_adam *a, size_t n);
+};
+
+/* The fastest table that this processor runs. */
+const struct qn_kernels *qn_kernels_best(void);
+/* Table i of those that this processor runs, slowest first; NULL past the last.
+ */
+const struct qn_kernels *qn_kernels_at(int i);
+
+#endif

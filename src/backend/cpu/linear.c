@@ -1,0 +1,130 @@
+/* linear.c - the decoder: a product with a window of one step, and a bias. */
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/partials.h"
+#include "backend/cpu/product.h"
+
+#include <string.h>
+
+struct linear_job {
+    const struct qn_kernels *kernels;
+    struct qn_product product; /* y: the output, or its gradient */
+    struct qn_batch batch;
+    const float *bias;           /* forward */
+    struct qn_seq d_x;           /* backward */
+    struct qn_partials partials; /* backward */
+    float *work;                 /* [slices, task_work] */
+    size_t task_work;
+    size_t product_work;
+};
+
+static struct linear_job open_job(struct qn_cpu *cpu, struct qn_tensor y,
+                                  const struct qn_seq *x,
+                                  struct qn_tensor weight, size_t outputs)
+{
+    struct linear_job job = {
+        .kernels = cpu->kernels,
+        .product = {.kernels = cpu->kernels,
+                    .x = *x,
+                    .window = 1,
+                    .outputs = outputs,
+                    .weight = qn_floats(weight),
+                    .y = qn_floats(y)},
+        .batch = {x->batch, x->steps, cpu->host.slices},
+    };
+    int rows = qn_largest_block(&job.batch);
+    job.product_work = qn_lines(qn_product_work(&job.product, rows));
+    job.task_work = job.product_work + qn_lines(outputs);
+    return job;
+}
+
+static float *task_work(const struct linear_job *job, int task)
+{
+    return job->work + (size_t)task * job->task_work;
+}
+
+/* Rows of a block lie one after the other in y. */
+static float *block_row(const struct linear_job *job,
+                        const struct qn_block *block, int i)
+{
+    size_t row = (size_t)block->first * (size_t)job->batch.steps +
+                 (size_t)block->from + (size_t)i;
+    return job->product.y + row * job->product.outputs;
+}
+
+static void forward_slice(void *arg, int slice)
+{
+    const struct linear_job *job = arg;
+    int n = qn_n_blocks(&job->batch, slice);
+    for (int i = 0; i < n; i++) {
+        struct qn_block block = qn_block_at(&job->batch, slice, i);
+        qn_product_forward(&job->product, &block, task_work(job, slice));
+        for (int r = 0; r < block.sequences * block.steps; r++)
+            job->kernels->add(block_row(job, &block, r), job->bias,
+                              job->product.outputs);
+    }
+}
+
+void qn_cpu_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
+                   struct qn_tensor weight, struct qn_tensor bias)
+{
+    struct qn_cpu *cpu = (struct qn_cpu *)be;
+    qn_check_linear(y, &x, weight, bias);
+    struct linear_job job = open_job(cpu, y, &x, weight, bias.count);
+    job.bias = qn_floats(bias);
+    job.work = qn_cpu_work(cpu, (size_t)job.batch.slices * job.task_work);
+    if (job.work)
+        qn_pool_run(cpu->host.pool, job.batch.slices, forward_slice, &job);
+}
+
+static void backward_bias(const struct linear_job *job,
+                          const struct qn_block *block, int slice)
+{
+    size_t outputs = job->product.outputs;
+    float *db = task_work(job, slice) + job->product_work;
+    memset(db, 0, outputs * sizeof *db);
+    for (int r = 0; r < block->sequences * block->steps; r++)
+        job->kernels->add(db, block_row(job, block, r), outputs);
+    job->kernels->add(qn_partials_bias(&job->partials, slice), db, outputs);
+}
+
+static void backward_slice(void *arg, int slice)
+{
+    const struct linear_job *job = arg;
+    float *work = task_work(job, slice);
+    int n = qn_n_blocks(&job->batch, slice);
+    for (int i = 0; i < n; i++) {
+        struct qn_block block = qn_block_at(&job->batch, slice, i);
+        float beta = 0.0f;
+        float *dw = qn_partials_weight(&job->partials, slice, i, &beta);
+        backward_bias(job, &block, slice);
+        qn_product_weight_grad(&job->product, &block, dw, beta, work);
+        qn_product_input_grad(&job->product, &block, &job->d_x, false, work);
+    }
+}
+
+void qn_cpu_linear_grad(struct qn_backend *be, struct qn_seq d_x,
+                        struct qn_tensor d_weight, struct qn_tensor d_bias,
+                        struct qn_tensor d_y, struct qn_seq x,
+                        struct qn_tensor weight)
+{
+    struct qn_cpu *cpu = (struct qn_cpu *)be;
+    qn_check_linear(d_y, &x, weight, d_bias);
+    qn_check_linear(d_y, &d_x, d_weight, d_bias);
+    QN_ASSERT(d_x.batch == x.batch && d_x.steps == x.steps);
+    struct linear_job job = open_job(cpu, d_y, &x, weight, d_bias.count);
+    int slices = job.batch.slices;
+    size_t all = (size_t)slices * job.task_work;
+    job.work = qn_cpu_work(
+        cpu, all + qn_partials_work(slices, weight.count, d_bias.count));
+    if (!job.work)
+        return;
+    job.d_x = d_x;
+    job.partials.d_weight = qn_floats(d_weight);
+    job.partials.d_bias = qn_floats(d_bias);
+    job.partials.n_weight = weight.count;
+    job.partials.n_bias = d_bias.count;
+    job.partials.slices = slices;
+    qn_partials_open(&job.partials, job.work + all);
+    qn_pool_run(cpu->host.pool, slices, backward_slice, &job);
+    qn_partials_add(cpu, &job.partials, &job.batch);
+}

@@ -1,0 +1,164 @@
+/* product.c - windows into a matrix, the products, and back. */
+#include "backend/cpu/product.h"
+
+#include "backend/cpu/gemm.h"
+
+#include <string.h>
+
+/* Floats in a window: n * D. */
+static size_t window_floats(const struct qn_product *p)
+{
+    return (size_t)p->window * (size_t)p->x.width;
+}
+
+size_t qn_product_work(const struct qn_product *p, int rows)
+{
+    return (size_t)(rows + p->window - 1) * window_floats(p);
+}
+
+static float *y_of(const struct qn_product *p, const struct qn_block *block)
+{
+    size_t row = (size_t)block->first * (size_t)p->x.steps;
+    return p->y + (row + (size_t)block->from) * p->outputs;
+}
+
+/* Do the block's rows of this sequence lie at one distance from each other? */
+static bool evenly_spaced(const struct qn_seq *s, const struct qn_block *block)
+{
+    return block->sequences == 1 ||
+           s->seq_pitch == s->row_pitch * (size_t)s->steps;
+}
+
+struct matrix {
+    const float *data;
+    size_t pitch;
+};
+
+static void copy_window(float *to, const struct qn_product *p, int b, int t)
+{
+    size_t width = (size_t)p->x.width;
+    const float *from = qn_row(&p->x, b, t - p->window + 1);
+    if (p->x.row_pitch == width) {
+        memcpy(to, from, window_floats(p) * sizeof *to);
+        return;
+    }
+    for (int tap = 0; tap < p->window; tap++)
+        memcpy(to + (size_t)tap * width, from + (size_t)tap * p->x.row_pitch,
+               width * sizeof *to);
+}
+
+/* The windows of the block as a matrix [rows, n*D]. */
+static struct matrix windows(const struct qn_product *p,
+                             const struct qn_block *block, float *work)
+{
+    if (p->window == 1 && evenly_spaced(&p->x, block)) {
+        struct matrix as_it_is = {qn_row(&p->x, block->first, block->from),
+                                  p->x.row_pitch};
+        return as_it_is;
+    }
+    struct matrix copied = {work, window_floats(p)};
+    for (int b = block->first; b < block->first + block->sequences; b++)
+        for (int t = block->from; t < block->from + block->steps; t++) {
+            copy_window(work, p, b, t);
+            work += copied.pitch;
+        }
+    return copied;
+}
+
+void qn_product_forward(const struct qn_product *p,
+                        const struct qn_block *block, float *work)
+{
+    struct matrix x = windows(p, block, work);
+    struct qn_gemm product = {
+        .c = y_of(p, block),
+        .a = x.data,
+        .b = p->weight,
+        .m = block->sequences * block->steps,
+        .n = (int)p->outputs,
+        .k = (int)window_floats(p),
+        .lda = x.pitch,
+        .ldb = window_floats(p),
+        .ldc = p->outputs,
+        .trans_b = true,
+    };
+    qn_gemm(&product);
+}
+
+void qn_product_weight_grad(const struct qn_product *p,
+                            const struct qn_block *block, float *dw, float beta,
+                            float *work)
+{
+    struct matrix x = windows(p, block, work);
+    struct qn_gemm product = {
+        .c = dw,
+        .a = y_of(p, block),
+        .b = x.data,
+        .m = (int)p->outputs,
+        .n = (int)window_floats(p),
+        .k = block->sequences * block->steps,
+        .lda = p->outputs,
+        .ldb = x.pitch,
+        .ldc = window_floats(p),
+        .trans_a = true,
+        .beta = beta,
+    };
+    qn_gemm(&product);
+}
+
+/* d_x[t] takes from each window that holds x[t]: tap j of step t + n - 1 - j.
+ * 'windows' are the gradients of the windows of steps [from, from + n_windows)
+ * of sequence b. */
+static void gather_taps(const struct qn_product *p, const struct qn_seq *d_x,
+                        const float *windows, const struct qn_block *one,
+                        int n_windows, bool add)
+{
+    size_t width = (size_t)d_x->width;
+    for (int i = 0; i < one->steps; i++) {
+        float *to = qn_row(d_x, one->first, one->from + i);
+        bool fresh = !add;
+        for (int tap = p->window - 1; tap >= 0; tap--) {
+            int at = i + p->window - 1 - tap;
+            if (at >= n_windows)
+                break;
+            const float *from =
+                windows + (size_t)at * window_floats(p) + (size_t)tap * width;
+            if (fresh)
+                memcpy(to, from, width * sizeof *to);
+            else
+                p->kernels->add(to, from, width);
+            fresh = false;
+        }
+    }
+}
+
+void qn_product_input_grad(const struct qn_product *p,
+                           const struct qn_block *block,
+                           const struct qn_seq *d_x, bool add, float *work)
+{
+    /* Later steps of the same sequence whose windows reach into the block. */
+    int after = p->x.steps - block->from - block->steps;
+    int beyond = p->window - 1 < after ? p->window - 1 : after;
+    int n_windows = block->steps + beyond;
+    bool direct = p->window == 1 && evenly_spaced(d_x, block);
+    size_t pitch = direct ? d_x->row_pitch : window_floats(p);
+    struct qn_gemm product = {
+        .c = direct ? qn_row(d_x, block->first, block->from) : work,
+        .a = y_of(p, block),
+        .b = p->weight,
+        .m = block->sequences * n_windows,
+        .n = (int)window_floats(p),
+        .k = (int)p->outputs,
+        .lda = p->outputs,
+        .ldb = window_floats(p),
+        .ldc = pitch,
+        .beta = direct && add ? 1.0f : 0.0f,
+    };
+    qn_gemm(&product);
+    if (direct)
+        return;
+    for (int i = 0; i < block->sequences; i++) {
+        struct qn_block one = {block->first + i, 1, block->from, block->steps};
+        gather_taps(p, d_x, work + (size_t)(i * n_windows) * pitch, &one,
+                    n_windows, add);
+    }
+}

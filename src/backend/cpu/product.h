@@ -1,0 +1,43 @@
+/* product.h - the product of a causal window with a weight, block by block.
+ *
+ *     y[b, t] = W x[b, t-n+1 .. t]          W [outputs, n, D]
+ *
+ * The windows of a block are copied into a matrix [rows, n*D] first: the copy
+ * stays in the cache and costs a hundredth of the product, and what follows is
+ * one full-size call of the BLAS, which packs W once. (Without the copy, rows n
+ * apart give n calls, each packing W.) With n = 1 and rows at one distance x is
+ * that matrix as it is.
+ *
+ * A decoder is the same with n = 1. */
+#ifndef QN_BACKEND_CPU_PRODUCT_H
+#define QN_BACKEND_CPU_PRODUCT_H
+
+#include "backend/cpu/blocks.h"
+#include "backend/cpu/cpu.h"
+
+struct qn_product {
+    const struct qn_kernels *kernels;
+    struct qn_seq x;
+    int window;
+    size_t outputs;
+    const float *weight;
+    float *y; /* [B, T, outputs]; on the way back its gradient */
+};
+
+/* Floats of work that a block of this many rows takes. */
+size_t qn_product_work(const struct qn_product *p, int rows);
+
+/* y = the product, in the rows of the block. */
+void qn_product_forward(const struct qn_product *p,
+                        const struct qn_block *block, float *work);
+/* dw = beta dw + the block's share of the weight's gradient. */
+void qn_product_weight_grad(const struct qn_product *p,
+                            const struct qn_block *block, float *dw, float beta,
+                            float *work);
+/* d_x of the block's rows = the gradient, or += when add. It reads y of the
+ * block and of the n - 1 steps after it. */
+void qn_product_input_grad(const struct qn_product *p,
+                           const struct qn_block *block,
+                           const struct qn_seq *d_x, bool add, float *work);
+
+#endif

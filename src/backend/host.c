@@ -1,0 +1,262 @@
+/* host.c - memory, sequences and the step's result, for backends whose buffers
+ * are main memory.
+ *
+ * Work over rows is split into 'slices' tasks. That changes no value: rows are
+ * copied or counted, never summed as floats. */
+#include "backend/private.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements of a tensor that one task fills or copies. */
+#define CHUNK ((size_t)1 << 18)
+
+void qn_host_init(struct qn_host *host, const struct qn_backend_ops *ops,
+                  struct qn_pool *pool, int slices)
+{
+    memset(host, 0, sizeof *host);
+    host->base.ops = ops;
+    host->pool = pool;
+    host->slices = slices;
+    host->hists = qn_xcalloc((size_t)slices, sizeof *host->hists);
+}
+
+void qn_host_fini(struct qn_host *host)
+{
+    free(host->hists);
+}
+
+static struct qn_host *host_of(struct qn_backend *be)
+{
+    return (struct qn_host *)be;
+}
+
+struct qn_buffer *qn_host_alloc(struct qn_backend *be, size_t count)
+{
+    (void)be;
+    struct qn_buffer *buffer = qn_xmalloc(sizeof *buffer);
+    buffer->count = count;
+    buffer->data = qn_try_big(count ? count : 1, sizeof(float));
+    if (!buffer->data) {
+        free(buffer);
+        return NULL;
+    }
+    return buffer;
+}
+
+void qn_host_release(struct qn_backend *be, struct qn_buffer *buffer)
+{
+    (void)be;
+    if (!buffer)
+        return;
+    free(buffer->data);
+    free(buffer);
+}
+
+/* The sticky failure of an operation, told once. */
+static enum qn_status take_failure(struct qn_host *host, struct qn_err *err)
+{
+    if (host->missing == 0)
+        return QN_OK;
+    char size[32];
+    qn_format_bytes(size, sizeof size, (double)host->missing);
+    host->missing = 0;
+    return qn_fail(err, QN_ENOMEM, "%s: no %s of memory for workspace",
+                   host->base.ops->name, size);
+}
+
+void qn_host_write(struct qn_backend *be, struct qn_tensor dst, const void *src)
+{
+    (void)be;
+    qn_check_tensor(dst, dst.count);
+    memcpy(qn_floats(dst), src, dst.count * sizeof(float));
+}
+
+enum qn_status qn_host_read(struct qn_backend *be, struct qn_tensor src,
+                            void *dst, struct qn_err *err)
+{
+    qn_check_tensor(src, src.count);
+    enum qn_status st = take_failure(host_of(be), err);
+    if (st != QN_OK)
+        return st;
+    memcpy(dst, qn_floats(src), src.count * sizeof(float));
+    return QN_OK;
+}
+
+struct flat_job {
+    float *dst;
+    const float *src; /* NULL: fill with value */
+    size_t count;
+    float value;
+};
+
+static void flat_task(void *arg, int task)
+{
+    const struct flat_job *job = arg;
+    size_t from = (size_t)task * CHUNK;
+    size_t n = job->count - from < CHUNK ? job->count - from : CHUNK;
+    if (job->src) {
+        memcpy(job->dst + from, job->src + from, n * sizeof *job->dst);
+        return;
+    }
+    for (size_t i = from; i < from + n; i++)
+        job->dst[i] = job->value;
+}
+
+static void run_flat(struct qn_host *host, struct flat_job *job)
+{
+    int tasks = (int)((job->count + CHUNK - 1) / CHUNK);
+    qn_pool_run(host->pool, tasks, flat_task, job);
+}
+
+void qn_host_fill(struct qn_backend *be, struct qn_tensor dst, float value)
+{
+    qn_check_tensor(dst, dst.count);
+    struct flat_job job = {
+        .dst = qn_floats(dst), .count = dst.count, .value = value};
+    run_flat(host_of(be), &job);
+}
+
+void qn_host_copy(struct qn_backend *be, struct qn_tensor dst,
+                  struct qn_tensor src)
+{
+    qn_check_tensor(src, dst.count);
+    qn_check_tensor(dst, src.count);
+    struct flat_job job = {
+        .dst = qn_floats(dst), .src = qn_floats(src), .count = dst.count};
+    run_flat(host_of(be), &job);
+}
+
+struct rows_job {
+    struct qn_host *host;
+    const struct qn_seq *dst, *src; /* src NULL: fill with value */
+    float value;
+};
+
+/* Real row i of n = batch * steps. */
+static float *nth_row(const struct qn_seq *s, int i)
+{
+    return qn_row(s, i / s->steps, i % s->steps);
+}
+
+static void rows_task(void *arg, int task)
+{
+    const struct rows_job *job = arg;
+    const struct qn_seq *dst = job->dst;
+    int rows = dst->batch * dst->steps;
+    int end = qn_split(rows, job->host->slices, task + 1);
+    size_t width = (size_t)dst->width;
+    for (int i = qn_split(rows, job->host->slices, task); i < end; i++) {
+        float *row = nth_row(dst, i);
+        if (job->src)
+            memcpy(row, nth_row(job->src, i), width * sizeof *row);
+        else
+            for (size_t j = 0; j < width; j++)
+                row[j] = job->value;
+    }
+}
+
+void qn_host_fill_seq(struct qn_backend *be, struct qn_seq dst, float value)
+{
+    struct qn_host *host = host_of(be);
+    qn_check_seq(&dst);
+    struct rows_job job = {.host = host, .dst = &dst, .value = value};
+    qn_pool_run(host->pool, host->slices, rows_task, &job);
+}
+
+void qn_host_copy_seq(struct qn_backend *be, struct qn_seq dst,
+                      struct qn_seq src)
+{
+    struct qn_host *host = host_of(be);
+    qn_check_seq(&dst);
+    qn_check_seq(&src);
+    QN_ASSERT(dst.width == src.width);
+    QN_ASSERT(dst.batch == src.batch && dst.steps == src.steps);
+    struct rows_job job = {.host = host, .dst = &dst, .src = &src};
+    qn_pool_run(host->pool, host->slices, rows_task, &job);
+}
+
+/* From the oldest row on: with steps < history a row is read before the one
+ * that replaces it is written. */
+void qn_host_shift_history(struct qn_backend *be, struct qn_seq seq)
+{
+    (void)be;
+    qn_check_seq(&seq);
+    size_t bytes = (size_t)seq.width * sizeof(float);
+    for (int b = 0; b < seq.batch; b++)
+        for (int t = -seq.history; t < 0; t++)
+            memcpy(qn_row(&seq, b, t), qn_row(&seq, b, t + seq.steps), bytes);
+}
+
+void qn_host_zero_history(struct qn_backend *be, struct qn_seq seq)
+{
+    (void)be;
+    qn_check_seq(&seq);
+    size_t bytes = (size_t)seq.width * sizeof(float);
+    for (int b = 0; b < seq.batch; b++)
+        for (int t = -seq.history; t < 0; t++)
+            memset(qn_row(&seq, b, t), 0, bytes);
+}
+
+void qn_host_step_begin(struct qn_backend *be)
+{
+    struct qn_host *host = host_of(be);
+    host->loss_sum = 0.0;
+    host->count = 0.0;
+    host->square_sum = 0.0;
+}
+
+bool qn_host_step_finite(const struct qn_host *host)
+{
+    return isfinite(host->loss_sum) && isfinite(host->square_sum);
+}
+
+double qn_host_clip_scale(const struct qn_host *host, double clip_norm)
+{
+    double norm = sqrt(host->square_sum);
+    return clip_norm > 0.0 && norm > clip_norm ? clip_norm / norm : 1.0;
+}
+
+enum qn_status qn_host_step_end(struct qn_backend *be,
+                                struct qn_step_result *out, struct qn_err *err)
+{
+    struct qn_host *host = host_of(be);
+    enum qn_status st = take_failure(host, err);
+    if (st != QN_OK)
+        return st;
+    out->loss_sum = host->loss_sum;
+    out->count = host->count;
+    out->norm = sqrt(host->square_sum);
+    out->finite = qn_host_step_finite(host);
+    return QN_OK;
+}
+
+static void count_task(void *arg, int task)
+{
+    const struct rows_job *job = arg;
+    const struct qn_seq *seq = job->dst;
+    struct qn_hist *hist = &job->host->hists[task];
+    int rows = seq->batch * seq->steps;
+    int end = qn_split(rows, job->host->slices, task + 1);
+    qn_hist_init(hist, job->value);
+    for (int i = qn_split(rows, job->host->slices, task); i < end; i++)
+        qn_hist_add(hist, nth_row(seq, i), (size_t)seq->width);
+}
+
+enum qn_status qn_host_count(struct qn_backend *be, struct qn_seq seq,
+                             struct qn_hist *h, struct qn_err *err)
+{
+    struct qn_host *host = host_of(be);
+    qn_check_seq(&seq);
+    enum qn_status st = take_failure(host, err);
+    if (st != QN_OK)
+        return st;
+    struct rows_job job = {.host = host, .dst = &seq, .value = h->threshold};
+    qn_pool_run(host->pool, host->slices, count_task, &job);
+    for (int s = 0; s < host->slices; s++)
+        qn_hist_merge(h, &host->hists[s]);
+    return QN_OK;
+}

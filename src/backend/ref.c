@@ -1,0 +1,57 @@
+/* ref.c - the reference backend: every operation the plain way, sums in double.
+ *
+ * It is the oracle of the tests and runs on the caller's thread alone. Scratch
+ * is allocated per call: nothing here is meant to be fast. */
+#include "backend/ref.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+static void ref_free(struct qn_backend *be)
+{
+    qn_host_fini((struct qn_host *)be);
+    free(be);
+}
+
+static size_t ref_qrnn_workspace(struct qn_backend *be, const struct qn_qrnn *l)
+{
+    (void)be;
+    (void)l;
+    return 0; /* nothing is kept between calls */
+}
+
+static const struct qn_backend_ops ref_ops = {
+    .name = "ref",
+    .free = ref_free,
+    .alloc = qn_host_alloc,
+    .release = qn_host_release,
+    .write = qn_host_write,
+    .read = qn_host_read,
+    .fill = qn_host_fill,
+    .copy = qn_host_copy,
+    .fill_seq = qn_host_fill_seq,
+    .copy_seq = qn_host_copy_seq,
+    .shift_history = qn_host_shift_history,
+    .zero_history = qn_host_zero_history,
+    .embed = qn_ref_embed,
+    .embed_grad = qn_ref_embed_grad,
+    .qrnn = qn_ref_qrnn,
+    .qrnn_grad = qn_ref_qrnn_grad,
+    .qrnn_workspace = ref_qrnn_workspace,
+    .linear = qn_ref_linear,
+    .linear_grad = qn_ref_linear_grad,
+    .softmax_xent = qn_ref_softmax_xent,
+    .step_begin = qn_host_step_begin,
+    .grad_norm = qn_ref_grad_norm,
+    .update = qn_ref_update,
+    .step_end = qn_host_step_end,
+    .count = qn_host_count,
+};
+
+struct qn_backend *qn_ref_new(void)
+{
+    struct qn_host *host = qn_xmalloc(sizeof *host);
+    qn_host_init(host, &ref_ops, NULL, 1);
+    return &host->base;
+}

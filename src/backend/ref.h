@@ -1,0 +1,41 @@
+/* ref.h - the operations of the reference backend. */
+#ifndef QN_BACKEND_REF_H
+#define QN_BACKEND_REF_H
+
+#include "backend/private.h"
+
+/* What dropout multiplies element j of a row by. */
+static inline double qn_ref_kept(const struct qn_mask *mask, uint32_t row,
+                                 size_t j)
+{
+    if (!mask->on)
+        return 1.0;
+    bool keep = qn_rng_bits(row, (uint32_t)j) >= mask->threshold;
+    return keep ? (double)mask->scale : 0.0;
+}
+
+void qn_ref_qrnn(struct qn_backend *be, const struct qn_qrnn *layer);
+void qn_ref_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
+                      const struct qn_qrnn_grad *grad);
+
+void qn_ref_embed(struct qn_backend *be, struct qn_seq out,
+                  struct qn_tensor table, struct qn_tensor ids,
+                  const struct qn_dropout *dropout);
+void qn_ref_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
+                       struct qn_seq d_out, struct qn_tensor ids,
+                       const struct qn_dropout *dropout);
+void qn_ref_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
+                   struct qn_tensor weight, struct qn_tensor bias);
+void qn_ref_linear_grad(struct qn_backend *be, struct qn_seq d_x,
+                        struct qn_tensor d_weight, struct qn_tensor d_bias,
+                        struct qn_tensor d_y, struct qn_seq x,
+                        struct qn_tensor weight);
+
+void qn_ref_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
+                         struct qn_tensor targets, int vocab, float scale);
+void qn_ref_grad_norm(struct qn_backend *be, struct qn_tensor g);
+void qn_ref_update(struct qn_backend *be, const struct qn_update *u,
+                   struct qn_tensor w, struct qn_tensor g, struct qn_tensor m,
+                   struct qn_tensor v);
+
+#endif
