@@ -1,0 +1,215 @@
+/* axis.c - where ticks go and how numbers are written. */
+#include "tui/axis.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Values beyond would overflow when they are subtracted. */
+#define LARGEST 1e150
+
+static double clamp(double v)
+{
+    return fmax(-LARGEST, fmin(LARGEST, v));
+}
+
+/* The smallest of 1, 2, 5 times a power of ten that is not below v > 0. */
+static double nice_step(double v)
+{
+    double unit = pow(10, floor(log10(v)));
+    static const double of[] = {1, 2, 5, 10};
+    for (int i = 0; i < 4; i++) {
+        if (of[i] * unit >= v * (1 - 1e-9)) {
+            return of[i] * unit;
+        }
+    }
+    return 10 * unit;
+}
+
+/* Round v > 0 up to a number with few digits: at most a fourth larger. */
+static double nice_above(double v)
+{
+    static const double of[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10};
+    double unit = pow(10, floor(log10(v)));
+    for (int i = 0; i < 11; i++) {
+        if (of[i] * unit >= v * (1 - 1e-9)) {
+            return of[i] * unit;
+        }
+    }
+    return 10 * unit;
+}
+
+static double nice_below(double v)
+{
+    return 1 / nice_above(1 / v);
+}
+
+static void add_tick(struct qn_axis *a, double v)
+{
+    if (a->n_ticks < QN_MAX_TICKS) {
+        a->tick[a->n_ticks++] = v;
+    }
+}
+
+/* Decimals that a step of this size needs, or -1 for %g. */
+static int decimals_for(double step, double largest)
+{
+    int digits = (int)-floor(log10(step) + 1e-9);
+    if (largest >= 1e5 || digits > 5) {
+        return -1;
+    }
+    return digits > 0 ? digits : 0;
+}
+
+static void multiples(struct qn_axis *a, double step)
+{
+    double first = ceil(a->lo / step - 1e-9);
+    for (double k = first; k * step <= a->hi + step * 1e-9; k++) {
+        if (a->n_ticks == QN_MAX_TICKS) {
+            break;
+        }
+        add_tick(a, fabs(k) < 0.5 ? 0 : k * step);
+    }
+    a->decimals = decimals_for(step, fmax(fabs(a->lo), fabs(a->hi)));
+}
+
+static void linear_axis(struct qn_axis *a, double lo, double hi, int max_ticks)
+{
+    double floor_at = fmax(fabs(lo), fabs(hi)) * 1e-6;
+    if (hi - lo <= floor_at) {
+        double by = fmax(fabs(hi) * 0.05, 1e-12);
+        lo -= by;
+        hi += by;
+    }
+    double step = nice_step((hi - lo) / max_ticks);
+    /* Fifths of a step: round enough to stand still, without much air. */
+    a->lo = floor(lo / step * 5 + 1e-9) * step / 5;
+    a->hi = ceil(hi / step * 5 - 1e-9) * step / 5;
+    multiples(a, step);
+}
+
+/* 1, 2 and 5 of each decade, or whole decades when those are too many. */
+static void log_ticks(struct qn_axis *a, int max_ticks)
+{
+    static const double of[] = {1, 2, 5};
+    int from = (int)floor(log10(a->lo)), to = (int)ceil(log10(a->hi));
+    int decades = to - from;
+    int parts = decades * 3 <= max_ticks + 2 ? 3 : 1;
+    int every = (decades + max_ticks - 1) / max_ticks;
+    for (int e = from; e <= to; e += every > 0 ? every : 1) {
+        for (int i = 0; i < parts; i++) {
+            double v = of[i] * pow(10, e);
+            if (v >= a->lo * (1 - 1e-9) && v <= a->hi * (1 + 1e-9)) {
+                add_tick(a, v);
+            }
+        }
+    }
+    a->decimals = -1;
+}
+
+static void log_axis(struct qn_axis *a, double lo, double hi, int max_ticks)
+{
+    a->lo = nice_below(fmax(lo, 1 / LARGEST));
+    a->hi = nice_above(hi);
+    if (a->hi <= a->lo * 1.001) {
+        a->lo *= 0.9;
+        a->hi *= 1.1;
+    }
+    /* Within a decade even steps say more than 1, 2, 5. */
+    if (a->hi / a->lo <= 10) {
+        multiples(a, nice_step((a->hi - a->lo) / max_ticks));
+    } else {
+        log_ticks(a, max_ticks);
+    }
+}
+
+void qn_axis_values(struct qn_axis *a, double lo, double hi, bool log,
+                    int max_ticks)
+{
+    *a = (struct qn_axis){.log = log};
+    max_ticks = max_ticks > 1 ? max_ticks : 1;
+    if (log) {
+        log_axis(a, clamp(lo), clamp(hi), max_ticks);
+    } else {
+        linear_axis(a, clamp(lo), clamp(hi), max_ticks);
+    }
+}
+
+void qn_axis_steps(struct qn_axis *a, double lo, double hi, int max_ticks)
+{
+    *a = (struct qn_axis){.lo = clamp(lo), .decimals = -1};
+    double span = clamp(hi) - a->lo;
+    a->hi = a->lo + (span > 0 ? nice_above(span) : 1);
+    if (a->hi <= a->lo) {
+        a->hi = a->lo + fabs(a->lo) * 1e-9;
+    }
+    max_ticks = max_ticks > 1 ? max_ticks : 1;
+    /* Steps are whole numbers: no ticks between them. */
+    multiples(a, fmax(1, nice_step((a->hi - a->lo) / max_ticks)));
+}
+
+double qn_axis_place(const struct qn_axis *a, double v)
+{
+    if (a->log) {
+        double unit = log10(a->hi) - log10(a->lo);
+        return v > 0 ? (log10(v) - log10(a->lo)) / unit : -1;
+    }
+    return (clamp(v) - a->lo) / (a->hi - a->lo);
+}
+
+const char *qn_axis_label(const struct qn_axis *a, int i, char *buf,
+                          size_t size)
+{
+    if (a->decimals < 0) {
+        (void)snprintf(buf, size, "%.6g", a->tick[i]);
+    } else {
+        (void)snprintf(buf, size, "%.*f", a->decimals, a->tick[i]);
+    }
+    return buf;
+}
+
+const char *qn_text_count(char *buf, size_t size, double v, bool exact)
+{
+    static const char *const unit[] = {"", "k", "M", "G", "T"};
+    int u = 0;
+    /* 999.5 and above would be written with four digits. */
+    while (fabs(v) >= (exact ? 1000 : 999.5) && u < 4) {
+        v /= 1000;
+        u++;
+    }
+    int precision = exact ? 6 : 3;
+    (void)snprintf(buf, size, "%.*g%s", precision, v, unit[u]);
+    return buf;
+}
+
+const char *qn_text_value(char *buf, size_t size, double v)
+{
+    double a = fabs(v);
+    if (!isfinite(v)) {
+        (void)snprintf(buf, size, "%s", isnan(v) ? "NaN" : v > 0 ? "inf" : "-inf");
+    } else if (a >= 1e5 || (a > 0 && a < 1e-3)) {
+        (void)snprintf(buf, size, "%.2g", v);
+    } else {
+        int decimals = a < 9.9995 ? 3 : a < 99.995 ? 2 : a < 999.95 ? 1 : 0;
+        (void)snprintf(buf, size, "%.*f", decimals, v);
+    }
+    return buf;
+}
+
+const char *qn_text_duration(char *buf, size_t size, double seconds)
+{
+    if (!(seconds >= 0) || seconds > 1e9) {
+        (void)snprintf(buf, size, "?");
+        return buf;
+    }
+    long s = lround(seconds);
+    if (s < 60) {
+        (void)snprintf(buf, size, "%lds", s);
+    } else if (s < 3600) {
+        (void)snprintf(buf, size, "%ldm%02lds", s / 60, s % 60);
+    } else if (s < 86400) {
+        (void)snprintf(buf, size, "%ldh%02ldm", s / 3600, s / 60 % 60);
+    } else {
+        (void)snprintf(buf, size, "%ldd%02ldh", s / 86400, s / 3600 % 24);
+    }
+    return buf;
+}
