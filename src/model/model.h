@@ -34,6 +34,10 @@ struct qn_backend *qn_model_backend(const struct qn_model *m);
 const struct qn_spec *qn_model_spec(const struct qn_model *m);
 int qn_model_vocab(const struct qn_model *m);
 
+/* Take the live settings of a changed spec: the next forward drops at its
+ * rates. What decides the shapes of tensors must be as it was. */
+void qn_model_set_spec(struct qn_model *m, const struct qn_spec *spec);
+
 /* A pass for segments of up to 'steps' symbols of 'batch' streams, all at the
  * start of their stream. training: keeps what backward needs. */
 enum qn_status qn_pass_new(struct qn_model *m, int batch, int steps,

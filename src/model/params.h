@@ -28,6 +28,7 @@ struct qn_param {
     size_t dim[3]; /* as in the file */
     size_t offset; /* floats, in the flat buffers */
     size_t count;
+    int blocks; /* stacked along dim[0], initialised one by one; 0 = zeros */
 };
 
 struct qn_param_list {
@@ -41,5 +42,7 @@ struct qn_param_list {
 void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
                         int vocab);
 void qn_param_list_fini(struct qn_param_list *list);
+const struct qn_param *qn_param_find(const struct qn_param_list *list,
+                                     const char *name); /* or NULL */
 
 #endif

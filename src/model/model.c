@@ -1,0 +1,131 @@
+/* model.c - parameters and their gradients: made, initialised, handed out. */
+#include "model/private.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/size.h"
+#include "nn/init.h"
+
+#include <stdlib.h>
+
+static bool get_tensor(struct qn_backend *be, size_t count,
+                       struct qn_tensor *out)
+{
+    struct qn_buffer *buffer =
+        count == SIZE_MAX ? NULL : be->ops->alloc(be, count);
+    *out = (struct qn_tensor){buffer, 0, count};
+    return buffer != NULL;
+}
+
+enum qn_status qn_model_new(struct qn_backend *be, const struct qn_spec *spec,
+                            int vocab, struct qn_model **out,
+                            struct qn_err *err)
+{
+    struct qn_model *m = qn_xcalloc(1, sizeof *m);
+    m->be = be;
+    m->spec = *spec;
+    m->vocab = vocab;
+    qn_param_list_init(&m->params, &m->spec, vocab);
+    size_t count = m->params.count;
+    if (!get_tensor(be, count, &m->weights) ||
+        !get_tensor(be, count, &m->grads)) {
+        char size[32];
+        qn_model_free(m);
+        return qn_fail(err, QN_ENOMEM,
+                       "%zu parameters and their gradients need %s of memory, "
+                       "which cannot be had",
+                       count,
+                       qn_format_bytes(size, sizeof size, (double)count * 8));
+    }
+    *out = m;
+    return QN_OK;
+}
+
+void qn_model_free(struct qn_model *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    if (m->weights.buffer != NULL) {
+        m->be->ops->release(m->be, m->weights.buffer);
+    }
+    if (m->grads.buffer != NULL) {
+        m->be->ops->release(m->be, m->grads.buffer);
+    }
+    qn_param_list_fini(&m->params);
+    free(m);
+}
+
+/* Initial weights of one tensor, block by block: [rows, fan-in] each, every
+ * block from a key of its own. */
+static void init_param(struct qn_model *m, int i, uint64_t seed)
+{
+    const struct qn_param *param = &m->params.items[i];
+    const struct qn_init init = {
+        m->spec.model.init.kind, m->spec.model.init.std,
+        m->spec.model.init.range, m->spec.model.init.gain};
+    size_t block = param->count / (size_t)param->blocks;
+    size_t rows = param->dim[0] / (size_t)param->blocks;
+    float *w = qn_xcalloc(block, sizeof *w);
+    uint64_t key = qn_rng_key(seed, 0, (uint64_t)i, QN_RNG_INIT);
+    for (int g = 0; g < param->blocks; g++) {
+        qn_init_fill(&init, w, (int)rows, (int)(block / rows),
+                     key + (uint64_t)g);
+        struct qn_tensor to = qn_tensor_part(
+            m->weights, param->offset + (size_t)g * block, block);
+        m->be->ops->write(m->be, to, w);
+    }
+    free(w);
+}
+
+void qn_model_init(struct qn_model *m, uint64_t seed)
+{
+    m->be->ops->fill(m->be, m->weights, 0.0f);
+    for (int i = 0; i < m->params.n; i++) {
+        if (m->params.items[i].blocks > 0) {
+            init_param(m, i, seed);
+        }
+    }
+}
+
+size_t qn_model_n_params(const struct qn_model *m)
+{
+    return m->params.count;
+}
+
+struct qn_tensor qn_model_weights(const struct qn_model *m)
+{
+    return m->weights;
+}
+
+struct qn_tensor qn_model_grads(const struct qn_model *m)
+{
+    return m->grads;
+}
+
+struct qn_backend *qn_model_backend(const struct qn_model *m)
+{
+    return m->be;
+}
+
+const struct qn_spec *qn_model_spec(const struct qn_model *m)
+{
+    return &m->spec;
+}
+
+int qn_model_vocab(const struct qn_model *m)
+{
+    return m->vocab;
+}
+
+void qn_model_set_spec(struct qn_model *m, const struct qn_spec *spec)
+{
+    struct qn_param_list now;
+    qn_param_list_init(&now, spec, m->vocab);
+    QN_ASSERT(now.count == m->params.count && now.n == m->params.n);
+    QN_ASSERT(spec->model.activation == m->spec.model.activation);
+    QN_ASSERT(spec->model.pooling == m->spec.model.pooling);
+    qn_param_list_fini(&now);
+    m->spec = *spec;
+}

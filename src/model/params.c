@@ -1,0 +1,102 @@
+/* params.c - lay all parameter tensors of a spec out in one flat buffer. */
+#include "model/params.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "model/size.h"
+#include "nn/layer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tensors begin at multiples of 16 floats, a cache line; the gaps stay 0. */
+#define ALIGN_FLOATS ((size_t)16)
+
+/* Embedding before the layers, decoder's weight and bias after them. */
+#define N_OUTSIDE 3
+
+static void add_param(struct qn_param_list *list, struct qn_param param)
+{
+    param.count = 1;
+    for (int i = 0; i < param.n_dims; i++) {
+        param.count = qn_size_mul(param.count, param.dim[i]);
+    }
+    param.offset = list->count;
+    list->items[list->n++] = param;
+    list->trainable = qn_size_add(list->trainable, param.count);
+    size_t end = qn_size_add(list->count, param.count);
+    size_t gap = (ALIGN_FLOATS - end % ALIGN_FLOATS) % ALIGN_FLOATS;
+    list->count = qn_size_add(end, gap);
+}
+
+static void add_layer(struct qn_param_list *list,
+                      const struct qn_layer_place *place)
+{
+    struct qn_layer_param own[QN_LAYER_MAX_PARAMS];
+    int n = qn_layer_ops(place->spec)->params(place, own);
+    for (int i = 0; i < n; i++) {
+        struct qn_param param = {.kind = own[i].n_dims == 3
+                                             ? QN_PARAM_CONV_WEIGHT
+                                             : QN_PARAM_CONV_BIAS,
+                                 .layer = place->index,
+                                 .n_dims = own[i].n_dims,
+                                 .blocks = own[i].blocks};
+        (void)snprintf(param.name, sizeof param.name, "layers.%d.%s",
+                       place->index, own[i].name);
+        memcpy(param.dim, own[i].dim, sizeof param.dim);
+        add_param(list, param);
+    }
+}
+
+void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
+                        int vocab)
+{
+    QN_ASSERT(vocab >= 1);
+    int layers = spec->model.layers;
+    size_t symbols = (size_t)vocab;
+    size_t hidden = (size_t)spec->model.hidden;
+    size_t embed = (size_t)spec->model.embed;
+    size_t room = (size_t)layers * QN_LAYER_MAX_PARAMS + N_OUTSIDE;
+    *list =
+        (struct qn_param_list){.items = qn_xcalloc(room, sizeof *list->items)};
+    add_param(list, (struct qn_param){.name = "embedding.weight",
+                                      .kind = QN_PARAM_EMBEDDING,
+                                      .layer = -1,
+                                      .n_dims = 2,
+                                      .dim = {symbols, embed},
+                                      .blocks = 1});
+    for (int k = 0; k < layers; k++) {
+        struct qn_layer_place place = {spec, k, (int)(k == 0 ? embed : hidden)};
+        add_layer(list, &place);
+    }
+    add_param(list, (struct qn_param){.name = "decoder.weight",
+                                      .kind = QN_PARAM_DECODER_WEIGHT,
+                                      .layer = -1,
+                                      .n_dims = 2,
+                                      .dim = {symbols, hidden},
+                                      .blocks = 1});
+    add_param(list, (struct qn_param){.name = "decoder.bias",
+                                      .kind = QN_PARAM_DECODER_BIAS,
+                                      .layer = -1,
+                                      .n_dims = 1,
+                                      .dim = {symbols}});
+    list->all = list->trainable;
+}
+
+void qn_param_list_fini(struct qn_param_list *list)
+{
+    free(list->items);
+    *list = (struct qn_param_list){0};
+}
+
+const struct qn_param *qn_param_find(const struct qn_param_list *list,
+                                     const char *name)
+{
+    for (int i = 0; i < list->n; i++) {
+        if (strcmp(list->items[i].name, name) == 0) {
+            return &list->items[i];
+        }
+    }
+    return NULL;
+}

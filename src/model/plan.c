@@ -1,0 +1,129 @@
+/* plan.c - what a run will take in memory, known before it takes any. */
+#include "model/model.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/layout.h"
+#include "model/params.h"
+#include "model/size.h"
+
+#include <stdlib.h>
+
+/* Sequences of the shapes that a pass of this layout has, without memory. */
+static struct qn_seq shape_of(const struct qn_layout *l, int k)
+{
+    size_t width = (size_t)l->width[k];
+    size_t history = (size_t)l->history[k];
+    return (struct qn_seq){.offset = history * width,
+                           .row_pitch = width,
+                           .seq_pitch = (history + (size_t)l->steps) * width,
+                           .batch = l->batch,
+                           .steps = l->steps,
+                           .width = l->width[k],
+                           .history = l->history[k]};
+}
+
+/* A backend uses one workspace for all layers, as large as the largest needs.
+ */
+static size_t workspace_of(const struct qn_layout *l,
+                           const struct qn_spec *spec, struct qn_backend *be)
+{
+    size_t most = 0;
+    for (int k = 0; k < l->layers; k++) {
+        struct qn_layer_run run = {.be = be,
+                                   .place = {spec, k, l->width[k]},
+                                   .x = shape_of(l, k),
+                                   .out = shape_of(l, k + 1)};
+        size_t bytes = qn_layer_ops(spec)->workspace(&run);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static int n_moments(const struct qn_spec *spec)
+{
+    int n = 0;
+    switch (spec->optim.kind) {
+    case QN_SGD:
+        n = 0;
+        break;
+    case QN_ADAM:
+        n = 2;
+        break;
+    }
+    return n;
+}
+
+void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
+                   struct qn_backend *be, struct qn_memory_plan *out)
+{
+    struct qn_param_list params;
+    struct qn_layout train;
+    struct qn_layout eval;
+    qn_param_list_init(&params, spec, vocab);
+    qn_layout_init(&train, spec, vocab, spec->batch, spec->seq, true);
+    qn_layout_init(&eval, spec, vocab, eval_batch, spec->seq, false);
+    size_t weights = qn_size_mul(params.count, sizeof(float));
+    size_t train_work = workspace_of(&train, spec, be);
+    size_t eval_work = workspace_of(&eval, spec, be);
+    struct qn_memory_plan plan = {
+        .parameters = weights,
+        .gradients = weights,
+        .moments = qn_size_mul((size_t)n_moments(spec), weights),
+        .activations = qn_size_mul(train.total, sizeof(float)),
+        .evaluation = qn_size_mul(eval.total, sizeof(float)),
+        .workspace = train_work > eval_work ? train_work : eval_work};
+    const size_t parts[] = {plan.parameters,  plan.gradients,  plan.moments,
+                            plan.activations, plan.evaluation, plan.workspace};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        plan.total = qn_size_add(plan.total, parts[i]);
+    }
+    qn_param_list_fini(&params);
+    *out = plan;
+}
+
+struct part {
+    const char *name;
+    size_t bytes;
+    int order; /* among equals */
+};
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct part *x = a;
+    const struct part *y = b;
+    int by_size = (x->bytes < y->bytes) - (x->bytes > y->bytes);
+    return by_size != 0 ? by_size : x->order - y->order;
+}
+
+enum qn_status qn_memory_plan_check(const struct qn_memory_plan *plan,
+                                    size_t available, struct qn_err *err)
+{
+    if (plan->total <= available) {
+        return QN_OK;
+    }
+    struct part parts[] = {
+        {"parameters", plan->parameters, 0},
+        {"gradients", plan->gradients, 1},
+        {"moments", plan->moments, 2},
+        {"activations", plan->activations, 3},
+        {"evaluation", plan->evaluation, 4},
+        {"workspace", plan->workspace, 5},
+    };
+    size_t n = sizeof parts / sizeof parts[0];
+    qsort(parts, n, sizeof parts[0], larger_first);
+    struct qn_str list = {0};
+    char size[32];
+    char have[32];
+    for (size_t i = 0; i < n && parts[i].bytes > 0; i++) {
+        qn_str_addf(&list, "%s%s %s", i == 0 ? "" : ", ", parts[i].name,
+                    qn_format_bytes(size, sizeof size, (double)parts[i].bytes));
+    }
+    enum qn_status status = qn_fail(
+        err, QN_ENOMEM,
+        "the network needs %s of memory and %s is available: %s",
+        qn_format_bytes(size, sizeof size, (double)plan->total),
+        qn_format_bytes(have, sizeof have, (double)available), list.text);
+    qn_str_free(&list);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* layer.h - what the stack knows of a layer: its tensors and its ways through.
+ *
+ * A layer is described by its place (which settings, which number, how wide the
+ * vectors are that it reads) and keeps nothing of its own: all memory of a pass
+ * is handed to it. A further kind of cell is one more table of functions. */
+#ifndef QN_NN_LAYER_H
+#define QN_NN_LAYER_H
+
+#include "backend/backend.h"
+#include "nn/spec.h"
+
+#define QN_LAYER_MAX_PARAMS 4
+
+struct qn_layer_param {
+    const char *name; /* after "layers.K.", as in checkpoints */
+    int n_dims;
+    size_t dim[3]; /* as in checkpoints */
+    /* Gate blocks along the first dimension, each of which gets initial weights
+     * of its own; 0 = begins at zero. */
+    int blocks;
+};
+
+struct qn_layer_place {
+    const struct qn_spec *spec; /* borrowed */
+    int index;                  /* 0 .. layers-1 */
+    int in_width;
+};
+
+/* A layer's way through one segment: B streams, T steps, H units. */
+struct qn_layer_run {
+    struct qn_backend *be;
+    struct qn_layer_place place;
+    struct qn_tensor weights[QN_LAYER_MAX_PARAMS];
+    struct qn_tensor grads[QN_LAYER_MAX_PARAMS]; /* added to */
+    struct qn_seq x, out;   /* x with the layer's history before it */
+    struct qn_tensor state; /* [B, state] carried in */
+    struct qn_tensor cells; /* [B, T, H], written */
+    struct qn_tensor saved; /* [B, T, saved], between forward and backward */
+    struct qn_dropout dropout;
+    /* Backward only: d_out comes in, d_x is written. */
+    struct qn_seq d_out, d_x;
+};
+
+struct qn_layer_ops {
+    /* Fill out[] and return how many there are. */
+    int (*params)(const struct qn_layer_place *place,
+                  struct qn_layer_param out[QN_LAYER_MAX_PARAMS]);
+    int (*history)(const struct qn_layer_place *place);  /* rows before x */
+    size_t (*state)(const struct qn_layer_place *place); /* floats a stream */
+    size_t (*saved)(const struct qn_layer_place *place); /* floats a symbol */
+    void (*forward)(const struct qn_layer_run *run);
+    void (*backward)(const struct qn_layer_run *run);
+    /* The state after the segment becomes the state carried in. */
+    void (*carry)(const struct qn_layer_run *run);
+    /* Bytes that the backend keeps inside for this shape; of run only be,
+     * place and x's and out's shapes are read. */
+    size_t (*workspace)(const struct qn_layer_run *run);
+};
+
+const struct qn_layer_ops *qn_layer_ops(const struct qn_spec *spec);
+
+#endif
