@@ -5,10 +5,11 @@
  *   events.jsonl    every change with the step at which it held
  *   stats.jsonl     shares and bins of every layer's c
  *   vocab.txt code.json
- *   checkpoints/<step>/{model,state}.safetensors
+ *   checkpoints/<step>/{model,state}.safetensors and metric, a number
  *   best last       text files naming a step
- *   lock            held by the process that trains the run
+ *   lock            held by whoever trains the run
  *
+ * docs/run-format.md describes all of it.
  * Threads: a qn_run_dir belongs to the thread that trains the run.
  */
 #ifndef QN_STORE_RUN_DIR_H
@@ -48,10 +49,13 @@ enum qn_status qn_run_dir_append(struct qn_run_dir *d, enum qn_run_file file,
                                  const struct qn_json *line,
                                  struct qn_err *err);
 
-/* The folder of a checkpoint for this step, made; then, when its files are
- * written, commit: fsync, 'last' (and 'best' when is_best) name it, and older
- * checkpoints beyond the rule are removed. A crash before commit leaves the old
- * 'last' valid. */
+/* A folder for this step's checkpoint, empty, *path the caller's to free; then,
+ * when its files are written, commit: fsync, the folder gets its name <step>
+ * (so *path is void), 'best' (when is_best) and 'last' name it, and checkpoints
+ * beyond the rule are removed: the newest keep.last and the keep.best with the
+ * least metric stay (negate what should be large), NaN counts as none. Those of
+ * later steps, of a history that a resume replaced, go unless 'best' names
+ * them. A crash at any point leaves 'last' naming a whole checkpoint. */
 enum qn_status qn_run_dir_checkpoint(struct qn_run_dir *d, int64_t step,
                                      char **path, struct qn_err *err);
 struct qn_keep {
@@ -72,6 +76,8 @@ enum qn_status qn_run_dir_find_checkpoint(const char *path, const char *which,
                                           struct qn_err *err);
 /* Each whole line of a .jsonl file, in order, lines replaced by a resume left
  * out: after {"segment":k,"from":s} earlier lines with step > s do not count.
+ * The segment lines themselves are passed too; they have no "step". A torn last
+ * line is left out, another damaged one is QN_EFORMAT with its number.
  * fn gets the parsed object and may stop by returning false. */
 typedef bool (*qn_line_fn)(void *user, const json_t *line);
 enum qn_status qn_run_dir_lines(const char *path, enum qn_run_file file,

@@ -6,15 +6,15 @@
 
 #include <stdint.h>
 
-/* The store: 'given' (--store) if not NULL, else QUERN_STORE, else XDG state.
- * The caller frees it; it need not exist. */
+/* The store: 'given' (--store) if not NULL, else QUERN_STORE, else
+ * "runs" in XDG state. The caller frees it; it need not exist. */
 char *qn_store_dir(const char *given);
 
 struct qn_run_summary {
     char id[320]; /* the folder's name */
     char name[256];
-    char state[16]; /* running, paused, done, stopped, failed, interrupted */
-    int64_t step;   /* the last one recorded */
+    char state[16];    /* running, paused, done, stopped, failed, interrupted */
+    int64_t step;      /* the last one recorded */
     int64_t best_step; /* 0 = none yet */
     double best_loss;  /* NaN = none yet */
 };
@@ -25,9 +25,10 @@ struct qn_run_summary {
 enum qn_status qn_store_list(const char *store, struct qn_run_summary **runs,
                              int *n, int *n_bad, struct qn_err *err);
 
-/* RUN as a person names it: a path, an id, a unique prefix of ids, or a name
- * (of several the newest: *n_same says how many, NULL is fine). The path of the
- * folder is the caller's to free. QN_ENOTFOUND names the nearest run. */
+/* RUN as a person names it, tried in this order: the path of a run's folder, an
+ * id, a name (of several the newest: *n_same says how many, NULL is fine), a
+ * unique prefix of ids (QN_EUSAGE when it is not). The path of the folder is
+ * the caller's to free. QN_ENOTFOUND names the nearest run. */
 enum qn_status qn_store_find(const char *store, const char *run, char **path,
                              int *n_same, struct qn_err *err);
 

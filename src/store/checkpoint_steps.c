@@ -1,0 +1,121 @@
+/* checkpoint_steps.c - list checkpoints, choose those that stay. */
+#include "store/checkpoint_steps.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "store/checkpoints.h"
+#include "store/files.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool qn_step_parse(const char *text, int64_t *step)
+{
+    bool first_is_digit = text[0] >= '0' && text[0] <= '9';
+    bool leads_with_zero = text[0] == '0' && text[1] != '\0';
+    return first_is_digit && !leads_with_zero && qn_parse_int(text, step);
+}
+
+void qn_steps_free(struct qn_steps *steps)
+{
+    free(steps->at);
+    *steps = (struct qn_steps){0};
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct qn_step *x = a, *y = b;
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+enum qn_status qn_steps_list(const char *run, struct qn_steps *out,
+                             struct qn_err *err)
+{
+    struct qn_steps steps = {0};
+    char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
+    char **names = NULL;
+    size_t n = 0;
+    enum qn_status status = QN_OK;
+    if (qn_path_exists(parent)) {
+        status = qn_dir_list(parent, &names, &n, err);
+    }
+    steps.at = qn_xcalloc(n, sizeof *steps.at);
+    for (size_t i = 0; i < n; i++) {
+        struct qn_step *next = &steps.at[steps.n];
+        if (qn_step_parse(names[i], &next->step)) {
+            next->metric = qn_checkpoint_metric(run, next->step);
+            steps.n++;
+        }
+        free(names[i]);
+    }
+    free(names);
+    free(parent);
+    if (status != QN_OK) {
+        qn_steps_free(&steps);
+        return status;
+    }
+    qsort(steps.at, steps.n, sizeof *steps.at, by_step);
+    *out = steps;
+    return QN_OK;
+}
+
+/* The best of those not yet marked in this round: least metric, of equal ones
+ * the newest; NULL when none has a metric. */
+static struct qn_step *best_unmarked(struct qn_steps *steps, int64_t newest,
+                                     const bool *taken)
+{
+    struct qn_step *best = NULL;
+    for (size_t i = 0; i < steps->n; i++) {
+        struct qn_step *s = &steps->at[i];
+        bool counts = !taken[i] && s->step <= newest && !isnan(s->metric);
+        if (counts && (best == NULL || s->metric <= best->metric)) {
+            best = s;
+        }
+    }
+    return best;
+}
+
+static void mark_best(struct qn_steps *steps, int64_t newest, int n)
+{
+    bool *taken = qn_xcalloc(steps->n, sizeof *taken);
+    for (; n > 0; n--) {
+        struct qn_step *best = best_unmarked(steps, newest, taken);
+        if (best == NULL) {
+            break;
+        }
+        taken[best - steps->at] = true;
+        best->keep = true;
+    }
+    free(taken);
+}
+
+static void mark_newest(struct qn_steps *steps, int64_t newest, int n)
+{
+    for (size_t i = steps->n; i > 0 && n > 0; i--) {
+        if (steps->at[i - 1].step <= newest) {
+            steps->at[i - 1].keep = true;
+            n--;
+        }
+    }
+}
+
+enum qn_status qn_steps_mark(const char *run, struct qn_steps *steps,
+                             int64_t step, struct qn_keep keep,
+                             struct qn_err *err)
+{
+    int64_t best, last;
+    enum qn_status status = qn_checkpoint_named(run, "best", &best, err);
+    if (status == QN_OK) {
+        status = qn_checkpoint_named(run, "last", &last, err);
+    }
+    if (status != QN_OK) {
+        return status;
+    }
+    mark_newest(steps, step, keep.last);
+    mark_best(steps, step, keep.best);
+    for (size_t i = 0; i < steps->n; i++) {
+        struct qn_step *s = &steps->at[i];
+        s->keep = s->keep || s->step == best || s->step == last;
+    }
+    return QN_OK;
+}

@@ -1,0 +1,308 @@
+/* checkpoints.c - commit, find and recover checkpoints, crash by crash.
+ *
+ * A checkpoint is written to a folder of another name and comes into being by
+ * one rename, so that <step>/ is always whole. Then "best" and "last" are
+ * replaced, in this order: "last" is where a resume begins, and a resume from
+ * the old one comes to the new one again. */
+#include "store/checkpoints.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "store/checkpoint_steps.h"
+#include "store/files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define OLD_PREFIX ".old-"
+#define GONE_PREFIX ".gone-"
+#define METRIC "metric"
+
+static char *folder_path(const char *run, const char *prefix, int64_t step)
+{
+    return qn_xasprintf("%s/" QN_RUN_CHECKPOINTS "/%s%" PRId64, run, prefix,
+                        step);
+}
+
+static enum qn_status move(const char *from, const char *to, struct qn_err *err)
+{
+    if (rename(from, to) != 0) {
+        return qn_fail(err, QN_EIO, "%s: cannot rename to %s: %s", from, to,
+                       strerror(errno));
+    }
+    return QN_OK;
+}
+
+/* Remove a folder such that a crash halfway does not leave half of it under a
+ * name that means something. A missing one is fine. */
+static enum qn_status discard(const char *run, const char *prefix, int64_t step,
+                              struct qn_err *err)
+{
+    char *folder = folder_path(run, prefix, step);
+    char *gone = folder_path(run, GONE_PREFIX, step);
+    enum qn_status status = QN_OK;
+    if (qn_path_exists(folder)) {
+        status = qn_remove_tree(gone, err);
+        if (status == QN_OK) {
+            status = move(folder, gone, err);
+        }
+        if (status == QN_OK) {
+            status = qn_remove_tree(gone, err);
+        }
+    }
+    free(gone);
+    free(folder);
+    return status;
+}
+
+enum qn_status qn_checkpoint_begin(const char *run, int64_t step, char **path,
+                                   struct qn_err *err)
+{
+    char *folder = folder_path(run, QN_NEW_PREFIX, step);
+    enum qn_status status = qn_remove_tree(folder, err);
+    if (status == QN_OK) {
+        status = qn_make_dirs(folder, err);
+    }
+    if (status != QN_OK) {
+        free(folder);
+        return status;
+    }
+    *path = folder;
+    return QN_OK;
+}
+
+static enum qn_status write_metric(const char *folder, double metric,
+                                   struct qn_err *err)
+{
+    char number[32] = "nan", text[40];
+    char *path = qn_path_join(folder, METRIC);
+    if (isfinite(metric)) {
+        (void)qn_format_double(number, sizeof number, metric);
+    }
+    int len = snprintf(text, sizeof text, "%s\n", number);
+    enum qn_status status = qn_file_write(path, text, (size_t)len, err);
+    free(path);
+    return status;
+}
+
+/* .new-<step> becomes <step>; one that was there before steps aside. */
+static enum qn_status put_in_place(const char *run, int64_t step,
+                                   struct qn_err *err)
+{
+    char *fresh = folder_path(run, QN_NEW_PREFIX, step);
+    char *place = folder_path(run, "", step);
+    char *old = folder_path(run, OLD_PREFIX, step);
+    char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
+    enum qn_status status = qn_dir_sync(fresh, err);
+    if (status == QN_OK && qn_path_exists(place)) {
+        status = move(place, old, err);
+    }
+    if (status == QN_OK) {
+        status = move(fresh, place, err);
+    }
+    if (status == QN_OK) {
+        status = qn_dir_sync(parent, err);
+    }
+    free(parent);
+    free(old);
+    free(place);
+    free(fresh);
+    return status;
+}
+
+static enum qn_status write_name(const char *run, const char *which,
+                                 int64_t step, struct qn_err *err)
+{
+    char text[32];
+    char *path = qn_path_join(run, which);
+    int len = snprintf(text, sizeof text, "%" PRId64 "\n", step);
+    enum qn_status status = qn_file_write(path, text, (size_t)len, err);
+    free(path);
+    return status;
+}
+
+enum qn_status qn_checkpoint_commit(const char *run, int64_t step, bool is_best,
+                                    double metric, struct qn_err *err)
+{
+    char *fresh = folder_path(run, QN_NEW_PREFIX, step);
+    enum qn_status status = discard(run, OLD_PREFIX, step, err);
+    if (status == QN_OK) {
+        status = write_metric(fresh, metric, err);
+    }
+    if (status == QN_OK) {
+        status = put_in_place(run, step, err);
+    }
+    if (status == QN_OK && is_best) {
+        status = write_name(run, "best", step, err);
+    }
+    if (status == QN_OK) {
+        status = write_name(run, "last", step, err);
+    }
+    if (status == QN_OK) {
+        status = discard(run, OLD_PREFIX, step, err);
+    }
+    free(fresh);
+    return status;
+}
+
+enum qn_status qn_checkpoint_named(const char *run, const char *which,
+                                   int64_t *step, struct qn_err *err)
+{
+    char *path = qn_path_join(run, which);
+    struct qn_bytes text = {0};
+    enum qn_status status = QN_OK;
+    *step = -1;
+    if (qn_path_exists(path)) {
+        status = qn_file_read(path, &text, err);
+    }
+    if (status == QN_OK && text.data != NULL) {
+        text.data[strcspn(text.data, "\r\n")] = '\0';
+        if (!qn_step_parse(text.data, step)) {
+            status = qn_fail(err, QN_EFORMAT, "%s: holds \"%.40s\", not a step",
+                             path, text.data);
+        }
+    }
+    qn_bytes_free(&text);
+    free(path);
+    return status;
+}
+
+double qn_checkpoint_metric(const char *run, int64_t step)
+{
+    char *folder = folder_path(run, "", step);
+    char *path = qn_path_join(folder, METRIC);
+    struct qn_bytes text = {0};
+    double metric = (double)NAN;
+    if (qn_file_read(path, &text, NULL) == QN_OK) {
+        text.data[strcspn(text.data, "\r\n")] = '\0';
+        (void)qn_parse_double(text.data, &metric);
+    }
+    qn_bytes_free(&text);
+    free(path);
+    free(folder);
+    return metric;
+}
+
+enum qn_status qn_checkpoint_prune(const char *run, int64_t step,
+                                   struct qn_keep keep, struct qn_err *err)
+{
+    struct qn_steps steps;
+    enum qn_status status = qn_steps_list(run, &steps, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    status = qn_steps_mark(run, &steps, step, keep, err);
+    for (size_t i = 0; i < steps.n && status == QN_OK; i++) {
+        if (!steps.at[i].keep) {
+            status = discard(run, "", steps.at[i].step, err);
+        }
+    }
+    qn_steps_free(&steps);
+    return status;
+}
+
+/* One leftover: an .old- whose successor never came goes back to its place,
+ * everything else with a dot goes. */
+static enum qn_status recover_one(const char *run, const char *name,
+                                  struct qn_err *err)
+{
+    int64_t step;
+    enum qn_status status;
+    char *folder = qn_xasprintf("%s/" QN_RUN_CHECKPOINTS "/%s", run, name);
+    if (qn_starts_with(name, OLD_PREFIX) &&
+        qn_step_parse(name + strlen(OLD_PREFIX), &step)) {
+        char *place = folder_path(run, "", step);
+        status = qn_path_exists(place) ? discard(run, OLD_PREFIX, step, err)
+                                       : move(folder, place, err);
+        free(place);
+    } else {
+        status = qn_remove_tree(folder, err);
+    }
+    free(folder);
+    return status;
+}
+
+enum qn_status qn_checkpoint_recover(const char *run, struct qn_err *err)
+{
+    char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
+    char **names = NULL;
+    size_t n = 0;
+    enum qn_status status = qn_make_dirs(parent, err);
+    if (status == QN_OK) {
+        status = qn_dir_list(parent, &names, &n, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (status == QN_OK && names[i][0] == '.') {
+            status = recover_one(run, names[i], err);
+        }
+        free(names[i]);
+    }
+    free(names);
+    free(parent);
+    return status;
+}
+
+static enum qn_status fail_no_checkpoint(const char *run, const char *which,
+                                         struct qn_err *err)
+{
+    struct qn_steps steps;
+    enum qn_status status = qn_steps_list(run, &steps, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    struct qn_str text = {0};
+    for (size_t i = 0; i < steps.n; i++) {
+        qn_str_addf(&text, "%s%" PRId64, i > 0 ? ", " : "", steps.at[i].step);
+    }
+    status = qn_fail(err, QN_ENOTFOUND, "%s: no checkpoint \"%s\"; %s%s",
+                     qn_path_base(run), which,
+                     steps.n > 0 ? "it has those of steps " : "it has none yet",
+                     steps.n > 0 ? text.text : "");
+    qn_str_free(&text);
+    qn_steps_free(&steps);
+    return status;
+}
+
+/* The step that a person's word means, -1 when it means none. */
+static enum qn_status resolve(const char *run, const char *which, int64_t *step,
+                              struct qn_err *err)
+{
+    bool best = qn_str_eq(which, "best");
+    if (!best && !qn_str_eq(which, "last")) {
+        *step = -1;
+        (void)qn_step_parse(which, step);
+        return QN_OK;
+    }
+    enum qn_status status = qn_checkpoint_named(run, which, step, err);
+    if (status == QN_OK && best && *step < 0) {
+        status = qn_checkpoint_named(run, "last", step, err);
+    }
+    return status;
+}
+
+enum qn_status qn_run_dir_find_checkpoint(const char *path, const char *which,
+                                          char **folder, int64_t *step,
+                                          struct qn_err *err)
+{
+    static const char *const prefixes[] = {"", OLD_PREFIX};
+    int64_t found;
+    enum qn_status status = resolve(path, which, &found, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    for (size_t i = 0; found >= 0 && i < 2; i++) {
+        char *candidate = folder_path(path, prefixes[i], found);
+        if (qn_path_is_dir(candidate)) {
+            *folder = candidate;
+            *step = found;
+            return QN_OK;
+        }
+        free(candidate);
+    }
+    return fail_no_checkpoint(path, which, err);
+}
