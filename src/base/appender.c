@@ -18,20 +18,12 @@ struct qn_appender {
     size_t cap;
 };
 
-static enum qn_status fail_errno(struct qn_err *err, const char *path,
-                                 const char *what)
-{
-    int why = errno;
-    return qn_fail(err, why == ENOENT ? QN_ENOTFOUND : QN_EIO, "%s: %s: %s",
-                   path, what, strerror(why));
-}
-
 enum qn_status qn_appender_open(const char *path, struct qn_appender **out,
                                 struct qn_err *err)
 {
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) {
-        return fail_errno(err, path, "cannot open");
+        return qn_fail_errno(err, path, "cannot open");
     }
     struct qn_appender *a = qn_xcalloc(1, sizeof *a);
     a->fd = fd;
@@ -80,7 +72,7 @@ enum qn_status qn_appender_line(struct qn_appender *a, const char *line,
     if (write_line(a->fd, a->line, len + 1)) {
         return QN_OK;
     }
-    enum qn_status status = fail_errno(err, a->path, "cannot append");
+    enum qn_status status = qn_fail_errno(err, a->path, "cannot append");
     /* Take back a part, lest the next line be glued to it; when even that
      * fails, repairing at the next start does it. */
     if (before >= 0) {
@@ -92,7 +84,7 @@ enum qn_status qn_appender_line(struct qn_appender *a, const char *line,
 enum qn_status qn_appender_sync(struct qn_appender *a, struct qn_err *err)
 {
     if (fsync(a->fd) != 0) {
-        return fail_errno(err, a->path, "cannot sync");
+        return qn_fail_errno(err, a->path, "cannot sync");
     }
     return QN_OK;
 }
@@ -135,10 +127,10 @@ static enum qn_status repair_open(int fd, const char *path, struct qn_err *err)
     off_t size = lseek(fd, 0, SEEK_END);
     off_t keep = size < 0 ? -1 : after_last_newline(fd, size);
     if (keep < 0) {
-        return fail_errno(err, path, "cannot read");
+        return qn_fail_errno(err, path, "cannot read");
     }
     if (keep < size && (ftruncate(fd, keep) != 0 || fsync(fd) != 0)) {
-        return fail_errno(err, path, "cannot cut its torn last line");
+        return qn_fail_errno(err, path, "cannot cut its torn last line");
     }
     return QN_OK;
 }
@@ -147,7 +139,7 @@ enum qn_status qn_file_repair_lines(const char *path, struct qn_err *err)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
-        return fail_errno(err, path, "cannot open");
+        return qn_fail_errno(err, path, "cannot open");
     }
     enum qn_status status = repair_open(fd, path, err);
     (void)close(fd);

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Where a version of cgroups keeps its numbers. */
@@ -49,10 +48,10 @@ static bool read_number(const char *path, const char *key, uint64_t *out)
 static bool read_in_group(const struct cgroup_names *names, const char *group,
                           const char *file, const char *key, uint64_t *out)
 {
-    char *path = qn_xasprintf("%s%s/%s", names->root, group, file);
-    bool found = read_number(path, key, out);
-    free(path);
-    return found;
+    /* On the stack: asking about memory must not take any. */
+    char path[4352];
+    int len = snprintf(path, sizeof path, "%s%s/%s", names->root, group, file);
+    return len > 0 && (size_t)len < sizeof path && read_number(path, key, out);
 }
 
 /* What the group leaves, UINT64_MAX when it sets no limit. */

@@ -21,8 +21,8 @@ void qn_bytes_free(struct qn_bytes *bytes)
     *bytes = (struct qn_bytes){0};
 }
 
-static enum qn_status fail_errno(struct qn_err *err, const char *path,
-                                 const char *what)
+enum qn_status qn_fail_errno(struct qn_err *err, const char *path,
+                             const char *what)
 {
     int why = errno;
     return qn_fail(err, why == ENOENT ? QN_ENOTFOUND : QN_EIO, "%s: %s: %s",
@@ -78,7 +78,7 @@ static enum qn_status read_all(int fd, const char *path, struct growing *g,
             return QN_OK;
         }
         if (n < 0 && errno != EINTR) {
-            return fail_errno(err, path, "cannot read");
+            return qn_fail_errno(err, path, "cannot read");
         }
         g->bytes.len += n > 0 ? (size_t)n : 0;
     }
@@ -91,7 +91,7 @@ static enum qn_status read_open(int fd, const char *path, struct growing *g,
 {
     struct stat st;
     if (fstat(fd, &st) != 0) {
-        return fail_errno(err, path, "cannot stat");
+        return qn_fail_errno(err, path, "cannot stat");
     }
     if (S_ISDIR(st.st_mode)) {
         return qn_fail(err, QN_EIO, "%s: is a folder, not a file", path);
@@ -106,7 +106,7 @@ enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return fail_errno(err, path, "cannot open");
+        return qn_fail_errno(err, path, "cannot open");
     }
     struct growing g = {0};
     enum qn_status status = read_open(fd, path, &g, err);
@@ -262,14 +262,14 @@ static enum qn_status fill(int fd, const char *path,
     enum qn_status status = QN_OK;
     for (size_t i = 0; i < n && status == QN_OK; i++) {
         if (!write_all(fd, parts[i].data, parts[i].len)) {
-            status = fail_errno(err, path, "cannot write");
+            status = qn_fail_errno(err, path, "cannot write");
         }
     }
     if (status == QN_OK && fsync(fd) != 0) {
-        status = fail_errno(err, path, "cannot sync");
+        status = qn_fail_errno(err, path, "cannot sync");
     }
     if (close(fd) != 0 && status == QN_OK) {
-        status = fail_errno(err, path, "cannot close");
+        status = qn_fail_errno(err, path, "cannot close");
     }
     return status;
 }
@@ -310,13 +310,13 @@ enum qn_status qn_file_write_parts(const char *path,
     char *temporary;
     int fd = open_temporary(path, &temporary);
     if (fd < 0) {
-        status = fail_errno(err, path, "cannot create");
+        status = qn_fail_errno(err, path, "cannot create");
         free(temporary);
         return status;
     }
     status = fill(fd, path, parts, n, err);
     if (status == QN_OK && rename(temporary, path) != 0) {
-        status = fail_errno(err, path, "cannot replace");
+        status = qn_fail_errno(err, path, "cannot replace");
     }
     if (status != QN_OK) {
         (void)unlink(temporary);

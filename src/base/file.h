@@ -11,6 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* "path: what: why" with the reason that errno holds: QN_ENOTFOUND when it is
+ * ENOENT, QN_EIO otherwise. */
+enum qn_status qn_fail_errno(struct qn_err *err, const char *path,
+                             const char *what);
+
 /* Bytes of a file, with a NUL after the last that len does not count. */
 struct qn_bytes {
     char *data;

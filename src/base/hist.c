@@ -109,39 +109,45 @@ static void tally_one(uint32_t bin[2][QN_HIST_BINS], float x)
     bin[bits >> 31 ^ 1][bin_of(fabsf(x), bits & 0x7fffffffu)]++;
 }
 
-/* Values that are in no bin, by side, taken out of the end bins again. */
-static void remove_binless(struct qn_hist *h, const float *x, size_t n)
-{
-    uint32_t zeros[2] = {0}, nans[2] = {0};
-    for (size_t i = 0; i < n; i++) {
-        uint32_t side = bits_of(x[i]) >> 31 ^ 1;
-        zeros[side] += x[i] == 0;
-        nans[side] += x[i] != x[i];
-    }
-    for (int side = 0; side < 2; side++) {
-        h->bin[side][0] -= zeros[side];
-        h->bin[side][QN_HIST_BINS - 1] -= nans[side];
-    }
-}
+/* How many of some values are what; 32 bits wide to fill vectors. */
+struct census {
+    uint32_t negative, positive; /* by the threshold */
+    uint32_t zero[2], nan[2];    /* by sign: those in no bin */
+};
 
-/* Everything that needs no bin; compilers turn this loop into vectors. */
-static void count_shares(struct qn_hist *h, const float *x, size_t n)
+/* Everything that needs no bin: a loop that compilers turn into vectors. */
+static struct census take_census(const float *x, size_t n, float t)
 {
-    const float t = h->threshold;
-    uint32_t negative = 0, positive = 0, zero = 0, nan = 0;
+    uint32_t negative = 0, positive = 0, zero = 0, minus_zero = 0;
+    uint32_t nan = 0, minus_nan = 0;
     for (size_t i = 0; i < n; i++) {
+        uint32_t bits = bits_of(x[i]);
         negative += x[i] <= -t;
         positive += x[i] >= t;
         zero += x[i] == 0;
+        minus_zero += bits == 0x80000000u;
         nan += x[i] != x[i];
+        minus_nan += bits > 0xff800000u;
     }
-    h->n_negative += negative;
-    h->n_positive += positive;
-    h->n_near += n - negative - positive - nan;
-    h->n_zero += zero;
-    h->n_nan += nan;
-    if (zero + nan > 0) {
-        remove_binless(h, x, n);
+    struct census c = {.negative = negative, .positive = positive};
+    c.zero[QN_HIST_NEGATIVE] = minus_zero;
+    c.zero[QN_HIST_POSITIVE] = zero - minus_zero;
+    c.nan[QN_HIST_NEGATIVE] = minus_nan;
+    c.nan[QN_HIST_POSITIVE] = nan - minus_nan;
+    return c;
+}
+
+static void add_census(struct qn_hist *h, const struct census *c, size_t n)
+{
+    h->n_negative += c->negative;
+    h->n_positive += c->positive;
+    h->n_near += n - c->negative - c->positive - c->nan[0] - c->nan[1];
+    for (int side = 0; side < 2; side++) {
+        h->n_zero += c->zero[side];
+        h->n_nan += c->nan[side];
+        /* add_tally has put them into the end bins. */
+        h->bin[side][0] -= c->zero[side];
+        h->bin[side][QN_HIST_BINS - 1] -= c->nan[side];
     }
 }
 
@@ -172,7 +178,8 @@ static void add_block(struct qn_hist *h, const float *x, size_t n)
         tally_one(tally.bin[0], x[i]);
     }
     add_tally(h, &tally);
-    count_shares(h, x, n);
+    struct census census = take_census(x, n, h->threshold);
+    add_census(h, &census, n);
 }
 
 void qn_hist_init(struct qn_hist *h, float threshold)

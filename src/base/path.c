@@ -14,14 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum qn_status fail_errno(struct qn_err *err, const char *path,
-                                 const char *what)
-{
-    int why = errno;
-    return qn_fail(err, why == ENOENT ? QN_ENOTFOUND : QN_EIO, "%s: %s: %s",
-                   path, what, strerror(why));
-}
-
 bool qn_path_exists(const char *path)
 {
     struct stat st;
@@ -72,7 +64,7 @@ static enum qn_status make_one_dir(const char *path, struct qn_err *err)
                                      : "is below something not a folder");
     }
     errno = why;
-    return fail_errno(err, path, "cannot make the folder");
+    return qn_fail_errno(err, path, "cannot make the folder");
 }
 
 enum qn_status qn_make_dirs(const char *path, struct qn_err *err)
@@ -97,12 +89,12 @@ enum qn_status qn_dir_sync(const char *path, struct qn_err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        return fail_errno(err, path, "cannot open the folder");
+        return qn_fail_errno(err, path, "cannot open the folder");
     }
     enum qn_status status = QN_OK;
     /* EINVAL: this file system has no notion of syncing a folder. */
     if (fsync(fd) != 0 && errno != EINVAL) {
-        status = fail_errno(err, path, "cannot sync the folder");
+        status = qn_fail_errno(err, path, "cannot sync the folder");
     }
     (void)close(fd);
     return status;
@@ -151,13 +143,13 @@ enum qn_status qn_dir_list(const char *path, char ***names, size_t *n,
 {
     DIR *dir = opendir(path);
     if (dir == NULL) {
-        return fail_errno(err, path, "cannot open the folder");
+        return qn_fail_errno(err, path, "cannot open the folder");
     }
     enum qn_status status = QN_OK;
     size_t len;
     char **read = read_names(dir, &len);
     if (errno != 0) {
-        status = fail_errno(err, path, "cannot list the folder");
+        status = qn_fail_errno(err, path, "cannot list the folder");
         free_names(read, len);
     } else {
         qsort(read, len, sizeof *read, compare_names);
@@ -183,7 +175,7 @@ static enum qn_status remove_dir(const char *path, struct qn_err *err)
     }
     free_names(names, n);
     if (status == QN_OK && rmdir(path) != 0 && errno != ENOENT) {
-        status = fail_errno(err, path, "cannot remove the folder");
+        status = qn_fail_errno(err, path, "cannot remove the folder");
     }
     return status;
 }
@@ -193,13 +185,14 @@ enum qn_status qn_remove_tree(const char *path, struct qn_err *err)
     struct stat st;
     /* lstat: a link goes, what it points at stays. */
     if (lstat(path, &st) != 0) {
-        return errno == ENOENT ? QN_OK : fail_errno(err, path, "cannot stat");
+        return errno == ENOENT ? QN_OK
+                               : qn_fail_errno(err, path, "cannot stat");
     }
     if (S_ISDIR(st.st_mode)) {
         return remove_dir(path, err);
     }
     if (unlink(path) != 0 && errno != ENOENT) {
-        return fail_errno(err, path, "cannot remove");
+        return qn_fail_errno(err, path, "cannot remove");
     }
     return QN_OK;
 }
