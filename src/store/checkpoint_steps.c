@@ -28,6 +28,22 @@ static int by_step(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
+/* Room for one more is there. */
+static void add_committed(const char *run, const char *name,
+                          struct qn_steps *steps)
+{
+    int64_t step;
+    if (!qn_step_parse(name, &step)) {
+        return;
+    }
+    char *folder = qn_checkpoint_folder(run, step);
+    if (folder != NULL) {
+        double metric = qn_checkpoint_metric(run, step);
+        steps->at[steps->n++] = (struct qn_step){step, metric, false};
+    }
+    free(folder);
+}
+
 enum qn_status qn_steps_list(const char *run, struct qn_steps *out,
                              struct qn_err *err)
 {
@@ -41,11 +57,7 @@ enum qn_status qn_steps_list(const char *run, struct qn_steps *out,
     }
     steps.at = qn_xcalloc(n, sizeof *steps.at);
     for (size_t i = 0; i < n; i++) {
-        struct qn_step *next = &steps.at[steps.n];
-        if (qn_step_parse(names[i], &next->step)) {
-            next->metric = qn_checkpoint_metric(run, next->step);
-            steps.n++;
-        }
+        add_committed(run, names[i], &steps);
         free(names[i]);
     }
     free(names);

@@ -1,9 +1,9 @@
 /* checkpoints.c - commit, find and recover checkpoints, crash by crash.
  *
- * A checkpoint is written to a folder of another name and comes into being by
- * one rename, so that <step>/ is always whole. Then "best" and "last" are
- * replaced, in this order: "last" is where a resume begins, and a resume from
- * the old one comes to the new one again. */
+ * A checkpoint counts from the moment that its last file, "metric", is there:
+ * that one is written by one rename, after the others are synced. Then "best"
+ * and "last" are replaced, in this order: "last" is where a resume begins, and
+ * a resume from the old one comes to the new one again. */
 #include "store/checkpoints.h"
 
 #include "base/mem.h"
@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define OLD_PREFIX ".old-"
 #define GONE_PREFIX ".gone-"
@@ -60,19 +59,57 @@ static enum qn_status discard(const char *run, const char *prefix, int64_t step,
     return status;
 }
 
+static bool is_committed(const char *folder)
+{
+    char *metric = qn_path_join(folder, METRIC);
+    bool is = qn_path_exists(metric);
+    free(metric);
+    return is;
+}
+
+char *qn_checkpoint_folder(const char *run, int64_t step)
+{
+    static const char *const prefixes[] = {"", OLD_PREFIX};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        char *folder = folder_path(run, prefixes[i], step);
+        if (is_committed(folder)) {
+            return folder;
+        }
+        free(folder);
+    }
+    return NULL;
+}
+
+/* A checkpoint of the same step, as when a run is resumed with other settings,
+ * steps aside and counts until the new one does. */
+static enum qn_status clear_place(const char *run, int64_t step,
+                                  const char *place, struct qn_err *err)
+{
+    if (!is_committed(place)) {
+        return qn_remove_tree(place, err);
+    }
+    enum qn_status status = discard(run, OLD_PREFIX, step, err);
+    if (status == QN_OK) {
+        char *old = folder_path(run, OLD_PREFIX, step);
+        status = move(place, old, err);
+        free(old);
+    }
+    return status;
+}
+
 enum qn_status qn_checkpoint_begin(const char *run, int64_t step, char **path,
                                    struct qn_err *err)
 {
-    char *folder = folder_path(run, QN_NEW_PREFIX, step);
-    enum qn_status status = qn_remove_tree(folder, err);
+    char *place = folder_path(run, "", step);
+    enum qn_status status = clear_place(run, step, place, err);
     if (status == QN_OK) {
-        status = qn_make_dirs(folder, err);
+        status = qn_make_dirs(place, err);
     }
     if (status != QN_OK) {
-        free(folder);
+        free(place);
         return status;
     }
-    *path = folder;
+    *path = place;
     return QN_OK;
 }
 
@@ -90,28 +127,21 @@ static enum qn_status write_metric(const char *folder, double metric,
     return status;
 }
 
-/* .new-<step> becomes <step>; one that was there before steps aside. */
-static enum qn_status put_in_place(const char *run, int64_t step,
-                                   struct qn_err *err)
+/* Make the folder's files durable, then let it count. */
+static enum qn_status seal(const char *run, int64_t step, double metric,
+                           struct qn_err *err)
 {
-    char *fresh = folder_path(run, QN_NEW_PREFIX, step);
-    char *place = folder_path(run, "", step);
-    char *old = folder_path(run, OLD_PREFIX, step);
+    char *folder = folder_path(run, "", step);
     char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
-    enum qn_status status = qn_dir_sync(fresh, err);
-    if (status == QN_OK && qn_path_exists(place)) {
-        status = move(place, old, err);
-    }
-    if (status == QN_OK) {
-        status = move(fresh, place, err);
-    }
+    enum qn_status status = qn_dir_sync(folder, err);
     if (status == QN_OK) {
         status = qn_dir_sync(parent, err);
     }
+    if (status == QN_OK) {
+        status = write_metric(folder, metric, err);
+    }
     free(parent);
-    free(old);
-    free(place);
-    free(fresh);
+    free(folder);
     return status;
 }
 
@@ -129,25 +159,14 @@ static enum qn_status write_name(const char *run, const char *which,
 enum qn_status qn_checkpoint_commit(const char *run, int64_t step, bool is_best,
                                     double metric, struct qn_err *err)
 {
-    char *fresh = folder_path(run, QN_NEW_PREFIX, step);
-    enum qn_status status = discard(run, OLD_PREFIX, step, err);
-    if (status == QN_OK) {
-        status = write_metric(fresh, metric, err);
-    }
-    if (status == QN_OK) {
-        status = put_in_place(run, step, err);
-    }
+    enum qn_status status = seal(run, step, metric, err);
     if (status == QN_OK && is_best) {
         status = write_name(run, "best", step, err);
     }
     if (status == QN_OK) {
         status = write_name(run, "last", step, err);
     }
-    if (status == QN_OK) {
-        status = discard(run, OLD_PREFIX, step, err);
-    }
-    free(fresh);
-    return status;
+    return status == QN_OK ? discard(run, OLD_PREFIX, step, err) : status;
 }
 
 enum qn_status qn_checkpoint_named(const char *run, const char *which,
@@ -174,10 +193,13 @@ enum qn_status qn_checkpoint_named(const char *run, const char *which,
 
 double qn_checkpoint_metric(const char *run, int64_t step)
 {
-    char *folder = folder_path(run, "", step);
+    double metric = (double)NAN;
+    char *folder = qn_checkpoint_folder(run, step);
+    if (folder == NULL) {
+        return metric;
+    }
     char *path = qn_path_join(folder, METRIC);
     struct qn_bytes text = {0};
-    double metric = (double)NAN;
     if (qn_file_read(path, &text, NULL) == QN_OK) {
         text.data[strcspn(text.data, "\r\n")] = '\0';
         (void)qn_parse_double(text.data, &metric);
@@ -206,21 +228,34 @@ enum qn_status qn_checkpoint_prune(const char *run, int64_t step,
     return status;
 }
 
-/* One leftover: an .old- whose successor never came goes back to its place,
- * everything else with a dot goes. */
+/* What was being replaced takes its place again unless the new one counts. */
+static enum qn_status recover_old(const char *run, const char *old,
+                                  int64_t step, struct qn_err *err)
+{
+    char *place = folder_path(run, "", step);
+    enum qn_status status;
+    if (is_committed(place)) {
+        status = discard(run, OLD_PREFIX, step, err);
+    } else {
+        status = qn_remove_tree(place, err);
+        if (status == QN_OK) {
+            status = move(old, place, err);
+        }
+    }
+    free(place);
+    return status;
+}
+
 static enum qn_status recover_one(const char *run, const char *name,
                                   struct qn_err *err)
 {
     int64_t step;
-    enum qn_status status;
+    enum qn_status status = QN_OK;
     char *folder = qn_xasprintf("%s/" QN_RUN_CHECKPOINTS "/%s", run, name);
     if (qn_starts_with(name, OLD_PREFIX) &&
         qn_step_parse(name + strlen(OLD_PREFIX), &step)) {
-        char *place = folder_path(run, "", step);
-        status = qn_path_exists(place) ? discard(run, OLD_PREFIX, step, err)
-                                       : move(folder, place, err);
-        free(place);
-    } else {
+        status = recover_old(run, folder, step, err);
+    } else if (name[0] == '.' || !is_committed(folder)) {
         status = qn_remove_tree(folder, err);
     }
     free(folder);
@@ -237,7 +272,7 @@ enum qn_status qn_checkpoint_recover(const char *run, struct qn_err *err)
         status = qn_dir_list(parent, &names, &n, err);
     }
     for (size_t i = 0; i < n; i++) {
-        if (status == QN_OK && names[i][0] == '.') {
+        if (status == QN_OK) {
             status = recover_one(run, names[i], err);
         }
         free(names[i]);
@@ -289,20 +324,16 @@ enum qn_status qn_run_dir_find_checkpoint(const char *path, const char *which,
                                           char **folder, int64_t *step,
                                           struct qn_err *err)
 {
-    static const char *const prefixes[] = {"", OLD_PREFIX};
     int64_t found;
     enum qn_status status = resolve(path, which, &found, err);
     if (status != QN_OK) {
         return status;
     }
-    for (size_t i = 0; found >= 0 && i < 2; i++) {
-        char *candidate = folder_path(path, prefixes[i], found);
-        if (qn_path_is_dir(candidate)) {
-            *folder = candidate;
-            *step = found;
-            return QN_OK;
-        }
-        free(candidate);
+    char *there = found >= 0 ? qn_checkpoint_folder(path, found) : NULL;
+    if (there != NULL) {
+        *folder = there;
+        *step = found;
+        return QN_OK;
     }
     return fail_no_checkpoint(path, which, err);
 }

@@ -1,8 +1,7 @@
 /* checkpoints.h - the folder "checkpoints" of a run, and "best" and "last".
  *
- *   checkpoints/<step>/        committed: complete and synced
- *   checkpoints/.new-<step>/   being written
- *   checkpoints/.old-<step>/   about to be replaced by one of the same step
+ *   checkpoints/<step>/        committed when it holds the file "metric"
+ *   checkpoints/.old-<step>/   committed before, being written anew
  *   checkpoints/.gone-<step>/  about to be removed
  *
  * 'run' is the path of the run's folder everywhere.
@@ -12,7 +11,7 @@
 
 #include "store/run_dir.h"
 
-/* An empty folder to write this step's files to; *path is the caller's. */
+/* An empty folder <step> to write files to; *path is the caller's to free. */
 enum qn_status qn_checkpoint_begin(const char *run, int64_t step, char **path,
                                    struct qn_err *err);
 enum qn_status qn_checkpoint_commit(const char *run, int64_t step, bool is_best,
@@ -22,6 +21,10 @@ enum qn_status qn_checkpoint_prune(const char *run, int64_t step,
                                    struct qn_keep keep, struct qn_err *err);
 /* Finish or undo what a crash has left half done. */
 enum qn_status qn_checkpoint_recover(const char *run, struct qn_err *err);
+
+/* Where the committed checkpoint of this step is, NULL when there is none; the
+ * caller frees it. */
+char *qn_checkpoint_folder(const char *run, int64_t step);
 
 /* The step that "best" or "last" names, -1 when there is no such file. */
 enum qn_status qn_checkpoint_named(const char *run, const char *which,

@@ -11,7 +11,7 @@
 #define QN_RUN_CODE "code.json"
 #define QN_RUN_LOCK "lock"
 #define QN_RUN_CHECKPOINTS "checkpoints"
-/* A folder that is being made has this in front of its name. */
+/* A run that is being made has this in front of its folder's name. */
 #define QN_NEW_PREFIX ".new-"
 
 const char *qn_run_file_name(enum qn_run_file file);

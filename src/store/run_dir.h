@@ -49,13 +49,13 @@ enum qn_status qn_run_dir_append(struct qn_run_dir *d, enum qn_run_file file,
                                  const struct qn_json *line,
                                  struct qn_err *err);
 
-/* A folder for this step's checkpoint, empty, *path the caller's to free; then,
- * when its files are written, commit: fsync, the folder gets its name <step>
- * (so *path is void), 'best' (when is_best) and 'last' name it, and checkpoints
- * beyond the rule are removed: the newest keep.last and the keep.best with the
- * least metric stay (negate what should be large), NaN counts as none. Those of
- * later steps, of a history that a resume replaced, go unless 'best' names
- * them. A crash at any point leaves 'last' naming a whole checkpoint. */
+/* The folder of a checkpoint for this step, made and empty; then, when its
+ * files are written, commit: fsync, 'best' (when is_best) and 'last' name it,
+ * and checkpoints beyond the rule are removed. The newest keep.last and the
+ * keep.best of least metric stay (negate what should be large; NaN is none),
+ * and what 'best' and 'last' name; those of later steps, from a history that a
+ * resume replaced, go unless 'best' names them. A crash at any point leaves
+ * 'last' naming a whole checkpoint. */
 enum qn_status qn_run_dir_checkpoint(struct qn_run_dir *d, int64_t step,
                                      char **path, struct qn_err *err);
 struct qn_keep {

@@ -18,9 +18,9 @@ static const struct {
     const char *event, *state;
     bool final;
 } transitions[] = {
-    {"start", "running", false}, {"resume", "running", false},
-    {"pause", "paused", false},  {"done", "done", true},
-    {"stop", "stopped", true},   {"failed", "failed", true},
+    {"start", "running", false},  {"resume", "running", false},
+    {"pause", "paused", false},   {"done", "done", true},
+    {"stopped", "stopped", true}, {"failed", "failed", true},
 };
 #define N_TRANSITIONS (int)(sizeof transitions / sizeof *transitions)
 
