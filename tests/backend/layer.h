@@ -1,0 +1,55 @@
+/* layer.h - one QRNN layer, forward and backward, from host arrays to host
+ * arrays, on any backend. */
+#ifndef QN_TESTS_BACKEND_LAYER_H
+#define QN_TESTS_BACKEND_LAYER_H
+
+#include "backend/backend.h"
+
+struct layer_shape {
+    int batch, steps, in, hidden, window;
+    enum qn_pooling pooling;
+    enum qn_activation activation;
+    double drop; /* dropout rate */
+    int extra;   /* floats between rows of every sequence */
+    bool no_d_x, add_x, no_d_c0, no_d_last_c;
+};
+
+enum layer_array {
+    /* in */
+    LAYER_X, /* [B, n-1 + T, D] */
+    LAYER_C0,
+    LAYER_WEIGHT,
+    LAYER_BIAS,
+    LAYER_D_OUT, /* [B, T, H] */
+    LAYER_D_LAST_C,
+    /* in and out: what is added to */
+    LAYER_D_WEIGHT,
+    LAYER_D_BIAS,
+    LAYER_D_X, /* [B, T, D] */
+    /* out */
+    LAYER_OUT,
+    LAYER_CELLS,
+    LAYER_SAVED, /* after forward */
+    LAYER_D_C0,
+    LAYER_N_ARRAYS
+};
+
+/* All arrays of a layer on the host, owned. Those that a shape has absent keep
+ * what they hold. */
+struct layer_data {
+    struct layer_shape shape;
+    float *array[LAYER_N_ARRAYS];
+    size_t count[LAYER_N_ARRAYS];
+};
+
+/* Inputs are seeded normal numbers, weights small enough for gates that are not
+ * all at their ends; outputs are zero. */
+struct layer_data *layer_new(struct layer_shape shape, uint64_t seed);
+struct layer_data *layer_copy(const struct layer_data *data);
+void layer_free(struct layer_data *data);
+const char *layer_array_name(enum layer_array which);
+
+/* Run it; backward, too, when 'back'. Outputs replace what data holds. */
+void layer_run(struct qn_backend *be, struct layer_data *data, bool back);
+
+#endif
