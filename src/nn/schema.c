@@ -2,8 +2,10 @@
 #include "nn/schema.h"
 
 #include "base/assert.h"
+#include "base/mem.h"
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FIELD(f)                                                               \
@@ -280,6 +282,17 @@ static const char *last_part(const char *key)
     return dot == NULL ? key : dot + 1;
 }
 
+int qn_schema_nearest_of(const char *word, const char *const *names, int n)
+{
+    char *lower = qn_xstrdup(word);
+    for (char *c = lower; *c != '\0'; c++) {
+        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    }
+    int nearest = qn_nearest(lower, names, n);
+    free(lower);
+    return nearest;
+}
+
 const char *qn_schema_nearest(const char *key)
 {
     const char *names[N_KEYS];
@@ -289,6 +302,6 @@ const char *qn_schema_nearest(const char *key)
             return names[i];
         }
     }
-    int nearest = qn_nearest(key, names, N_KEYS);
+    int nearest = qn_schema_nearest_of(key, names, N_KEYS);
     return nearest < 0 ? NULL : names[nearest];
 }

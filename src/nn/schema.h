@@ -34,5 +34,7 @@ bool qn_schema_applies(const struct qn_schema_key *key,
 /* The name of the key whose name is nearest, or NULL: for "did you mean". A
  * last part alone ("lr") finds its key. */
 const char *qn_schema_nearest(const char *key);
+/* As qn_nearest, but capitals count as small letters. */
+int qn_schema_nearest_of(const char *word, const char *const *names, int n);
 
 #endif

@@ -153,7 +153,7 @@ static enum qn_status no_preset(const char *name, struct qn_err *err)
         names[i] = qn_preset_at(i)->name;
     }
     char quoted[QN_VALUE_QUOTED];
-    int near = qn_nearest(name, names, n);
+    int near = qn_schema_nearest_of(name, names, n);
     enum qn_status status =
         qn_fail(err, QN_ENOTFOUND, "no preset is called %s%s%s%s",
                 qn_value_quote(quoted, name),

@@ -32,15 +32,15 @@ enum qn_key_type {
 struct qn_key_info {
     const char *key; /* "model.hidden" */
     enum qn_key_type type;
-    const char *default_text; /* as a person would type it; "none" = unset */
-    const char *range_text;   /* "1..8192", "tanh, relu, ...", or "" */
+    const char *default_text;   /* as a person would type it; "none" = unset */
+    const char *range_text;     /* "1..8192", "tanh, relu, ...", or "" */
     const char *const *choices; /* QN_KEY_ENUM: names, NULL at the end */
-    bool live;                /* may change while the run trains */
-    const char *help;         /* one line */
+    bool live;                  /* may change while the run trains */
+    const char *help;           /* one line */
 };
 
 int qn_n_keys(void);
-const struct qn_key_info *qn_key_at(int i); /* in reading order */
+const struct qn_key_info *qn_key_at(int i);             /* in reading order */
 const struct qn_key_info *qn_key_find(const char *key); /* or NULL */
 
 enum qn_source { QN_FROM_DEFAULT, QN_FROM_PRESET, QN_FROM_USER };
@@ -82,13 +82,13 @@ void qn_spec_text(const struct qn_spec *spec, const char *key,
 /* The whole spec as a JSON object, nested by the dots: spec.json. Reading it
  * back gives an equal spec. */
 void qn_spec_json(const struct qn_spec *spec, struct qn_json *out);
-enum qn_status qn_spec_parse(const char *json, size_t len,
-                             struct qn_spec *out, struct qn_err *err);
+enum qn_status qn_spec_parse(const char *json, size_t len, struct qn_spec *out,
+                             struct qn_err *err);
 
 /* Presets, by name. */
 struct qn_preset_info {
     const char *name;
-    const char *help; /* one line */
+    const char *help;               /* one line */
     const char *const *assignments; /* "KEY=VALUE", NULL at the end */
 };
 int qn_n_presets(void);

@@ -43,8 +43,8 @@ struct qn_spec {
     int64_t seed;
     int threads; /* 0 until resolved: then the cores of the machine */
     int batch, seq;
-    double epochs;  /* 0 = unset */
-    int64_t steps;  /* 0 = unset; when set, epochs is unset */
+    double epochs; /* 0 = unset */
+    int64_t steps; /* 0 = unset; when set, epochs is unset */
     enum qn_task task;
     struct {
         char train[QN_PATH_LEN];

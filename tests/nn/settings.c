@@ -1,0 +1,366 @@
+/* settings.c - precedence, mistakes, combinations and changes of settings. */
+#include "nn/settings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Finish what a NULL-terminated list of assignments asks for. */
+static enum qn_status finish(const char *const *assignments,
+                             struct qn_spec *spec, struct qn_err *err)
+{
+    struct qn_settings *s = qn_settings_new();
+    qn_settings_assign(s, "data.train=text", QN_FROM_USER);
+    for (; *assignments != NULL; assignments++) {
+        qn_settings_assign(s, *assignments, QN_FROM_USER);
+    }
+    enum qn_status status = qn_settings_finish(s, spec, err);
+    qn_settings_free(s);
+    return status;
+}
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static struct qn_spec accepted(const char *const *assignments)
+{
+    struct qn_spec spec;
+    struct qn_err err;
+    if (finish(assignments, &spec, &err) != QN_OK) {
+        fail_msg("refused: %s", err.text);
+    }
+    return spec;
+}
+
+static void refused(const char *const *assignments, const char *sentence)
+{
+    struct qn_spec spec;
+    struct qn_err err;
+    assert_int_equal(finish(assignments, &spec, &err), QN_EUSAGE);
+    assert_string_equal(err.text, sentence);
+}
+
+static void assert_text(const struct qn_spec *spec, const char *key,
+                        const char *text)
+{
+    struct qn_str out = {0};
+    qn_spec_text(spec, key, &out);
+    assert_string_equal(out.text, text);
+    qn_str_free(&out);
+}
+
+static void every_key_has_its_default_and_a_help_line(void **state)
+{
+    (void)state;
+    struct qn_spec spec = accepted(LIST("threads=3"));
+    for (int i = 0; i < qn_n_keys(); i++) {
+        const struct qn_key_info *k = qn_key_at(i);
+        assert_ptr_equal(qn_key_find(k->key), k);
+        assert_non_null(k->default_text);
+        assert_non_null(k->range_text);
+        assert_non_null(k->help);
+        assert_true(strlen(k->help) > 0 && strlen(k->help) < 80);
+        assert_true((k->type == QN_KEY_ENUM) == (k->choices != NULL));
+        if (strcmp(k->key, "data.train") != 0 &&
+            strcmp(k->key, "threads") != 0) {
+            assert_text(&spec, k->key, k->default_text);
+        }
+    }
+}
+
+static void a_range_text_of_choices_lists_the_choices(void **state)
+{
+    (void)state;
+    for (int i = 0; i < qn_n_keys(); i++) {
+        const struct qn_key_info *k = qn_key_at(i);
+        struct qn_str list = {0};
+        for (int c = 0; k->choices != NULL && k->choices[c] != NULL; c++) {
+            qn_str_addf(&list, "%s%s", c == 0 ? "" : ", ", k->choices[c]);
+        }
+        if (k->choices != NULL) {
+            assert_string_equal(k->range_text, list.text);
+        }
+        qn_str_free(&list);
+    }
+}
+
+static void the_group_of_a_key_is_one_run_of_the_table(void **state)
+{
+    (void)state;
+    for (int i = 1; i < qn_n_keys(); i++) {
+        const char *key = qn_key_at(i)->key;
+        size_t len = strcspn(key, ".");
+        bool began = false;
+        bool ended = false;
+        for (int j = 0; j < i; j++) {
+            const char *other = qn_key_at(j)->key;
+            bool same = key[len] == '.' && strncmp(key, other, len + 1) == 0;
+            ended = ended || (began && !same);
+            began = began || same;
+            assert_false(same && ended);
+        }
+        assert_false(began && ended);
+    }
+}
+
+static void defaults_are_those_of_the_design(void **state)
+{
+    (void)state;
+    struct qn_spec spec = accepted(LIST("seed=1"));
+    assert_int_equal(spec.batch, 32);
+    assert_int_equal(spec.seq, 64);
+    assert_true(spec.epochs == 10 && spec.steps == 0);
+    assert_int_equal(spec.model.layers, 2);
+    assert_int_equal(spec.model.hidden, 256);
+    assert_int_equal(spec.model.embed, 64);
+    assert_int_equal(spec.model.pooling, QN_POOL_FO);
+    assert_int_equal(spec.model.activation, QN_DRELU);
+    assert_int_equal(spec.model.init.kind, QN_INIT_ORTHOGONAL);
+    assert_true(spec.data.valid_fraction == 0.05);
+    assert_true(spec.data.test_fraction == 0.05);
+    assert_int_equal(spec.optim.kind, QN_ADAM);
+    assert_true(spec.optim.eps == 1e-8);
+    assert_true(spec.threads >= 1);
+    assert_int_equal(spec.eval.every.unit, QN_UNIT_EPOCHS);
+    assert_true(spec.stop.after == 0);
+}
+
+static void later_calls_win_over_earlier_ones(void **state)
+{
+    (void)state;
+    struct qn_spec spec = accepted(LIST("model.hidden=8", "model.hidden=9"));
+    assert_int_equal(spec.model.hidden, 9);
+}
+
+static void steps_and_epochs_unset_each_other(void **state)
+{
+    (void)state;
+    struct qn_spec spec = accepted(LIST("epochs=3", "steps=50"));
+    assert_true(spec.epochs == 0 && spec.steps == 50);
+    spec = accepted(LIST("steps=50", "epochs=2.5"));
+    assert_true(spec.epochs == 2.5 && spec.steps == 0);
+    spec = accepted(LIST("steps=none"));
+    assert_true(spec.epochs == 10 && spec.steps == 0);
+    refused(LIST("epochs=none"), "epochs and steps are both none: set one, so "
+                                 "that the run has an end");
+}
+
+static void a_wrong_name_suggests_the_nearest(void **state)
+{
+    (void)state;
+    refused(LIST("model.hiden=3"),
+            "unknown setting 'model.hiden' (did you mean 'model.hidden'?)");
+    refused(LIST("lr=3"), "unknown setting 'lr' (did you mean 'optim.lr'?)");
+    refused(LIST("qqqqqqqqqqqqqqqqqq=1"),
+            "unknown setting 'qqqqqqqqqqqqqqqqqq'");
+    refused(LIST("model.activation=dreLU"),
+            "model.activation: 'dreLU' is none of tanh, relu, elu, drelu, "
+            "delu (did you mean 'drelu'?)");
+    refused(LIST("task=classify"), "task: 'classify' is not lm");
+    refused(LIST("model.hidden"), "'model.hidden' is not of the form "
+                                  "KEY=VALUE");
+    refused(LIST("=3"), "'=3' is not of the form KEY=VALUE");
+}
+
+static void all_problems_are_said_at_once(void **state)
+{
+    (void)state;
+    struct qn_settings *s = qn_settings_new();
+    struct qn_spec spec;
+    struct qn_err err;
+    qn_settings_assign(s, "model.layers=0", QN_FROM_USER);
+    qn_settings_assign(s, "optim.lr=0", QN_FROM_USER);
+    qn_settings_complain(s, "model.%s is a table", "embed");
+    qn_settings_assign(s, "model.alpha=0.2", QN_FROM_USER);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_EUSAGE);
+    assert_string_equal(
+        err.text,
+        "model.layers is 0, must be 1..64\n"
+        "optim.lr is 0, must be above 0\n"
+        "model.embed is a table\n"
+        "model.alpha applies to activation elu or delu, not drelu\n"
+        "data.train is not set: give the path of a text, or builtin:kjv");
+    qn_settings_free(s);
+}
+
+static void a_key_without_meaning_is_a_mistake_of_the_person(void **state)
+{
+    (void)state;
+    refused(LIST("model.init.std=0.2"),
+            "model.init.std applies to kind normal, not orthogonal");
+    refused(LIST("model.init.kind=normal", "model.init.gain=2"),
+            "model.init.gain applies to kind orthogonal, not normal");
+    refused(LIST("optim.kind=sgd", "optim.beta1=0.5"),
+            "optim.beta1 applies to kind adam, not sgd");
+    struct qn_spec spec =
+        accepted(LIST("model.alpha=0.3", "model.activation=elu"));
+    assert_true(spec.model.alpha == 0.3);
+}
+
+static void a_key_without_meaning_from_a_preset_is_dropped(void **state)
+{
+    (void)state;
+    struct qn_settings *s = qn_settings_new();
+    struct qn_spec spec;
+    struct qn_err err;
+    qn_settings_assign(s, "data.train=x", QN_FROM_PRESET);
+    qn_settings_assign(s, "model.init.gain=0.5", QN_FROM_PRESET);
+    qn_settings_assign(s, "model.window=6,3,2", QN_FROM_PRESET);
+    qn_settings_assign(s, "model.init.kind=glorot", QN_FROM_USER);
+    qn_settings_assign(s, "model.layers=2", QN_FROM_USER);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
+    assert_true(spec.model.init.gain == 1);
+    assert_int_equal(spec.model.n_window, 2);
+    assert_int_equal(spec.model.window[1], 3);
+    qn_settings_free(s);
+}
+
+static void a_short_window_list_repeats_its_last_value(void **state)
+{
+    (void)state;
+    struct qn_spec spec = accepted(LIST("model.layers=4", "model.window=6, 2"));
+    assert_int_equal(spec.model.window[0], 6);
+    for (int k = 1; k < 4; k++) {
+        assert_int_equal(spec.model.window[k], 2);
+    }
+    assert_int_equal(spec.model.window[4], 0);
+    refused(LIST("model.window=1,2,3"),
+            "model.window has 3 entries for 2 layers");
+    refused(LIST("model.layers=1", "model.window=1,2"),
+            "model.window has 2 entries for 1 layer");
+}
+
+static void fractions_leave_something_to_train_on(void **state)
+{
+    (void)state;
+    refused(LIST("data.valid=0.5", "data.test=0.5"),
+            "data.valid and data.test leave nothing of data.train to train "
+            "on");
+    struct qn_spec spec = accepted(LIST("data.valid=v.txt", "data.test=none"));
+    assert_string_equal(spec.data.valid, "v.txt");
+    assert_true(spec.data.valid_fraction == 0);
+    assert_string_equal(spec.data.test, "");
+    assert_true(spec.data.test_fraction == 0);
+}
+
+static void symbols_of_a_step_fit_an_int(void **state)
+{
+    (void)state;
+    refused(LIST("batch=100000", "seq=100000"),
+            "batch 100000 times seq 100000 is more than 2147483647 symbols in "
+            "one step");
+    refused(LIST("eval.batch=100000", "seq=100000"),
+            "eval.batch 100000 times seq 100000 is more than 2147483647 "
+            "symbols in one step");
+}
+
+static void presets_are_whole_and_can_be_changed(void **state)
+{
+    (void)state;
+    struct qn_spec spec;
+    struct qn_err err;
+    for (int i = 0; i < qn_n_presets(); i++) {
+        struct qn_settings *s = qn_settings_new();
+        const char *name = qn_preset_at(i)->name;
+        assert_int_equal(qn_settings_preset(s, name, &err), QN_OK);
+        qn_settings_assign(s, "model.hidden=11", QN_FROM_USER);
+        if (qn_settings_finish(s, &spec, &err) != QN_OK) {
+            fail_msg("%s: %s", name, err.text);
+        }
+        assert_int_equal(spec.model.hidden, 11);
+        assert_int_equal(spec.model.window[0], 6);
+        assert_int_equal(spec.model.window[1], 2);
+        qn_settings_free(s);
+    }
+}
+
+static void a_preset_after_another_wins(void **state)
+{
+    (void)state;
+    struct qn_settings *s = qn_settings_new();
+    struct qn_spec spec;
+    struct qn_err err;
+    assert_int_equal(qn_settings_preset(s, "demo", &err), QN_OK);
+    assert_int_equal(qn_settings_preset(s, "ptb-char/drelu-4x500", &err),
+                     QN_OK);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
+    assert_string_equal(spec.data.train, "ptb/ptb.train.txt");
+    assert_true(spec.steps == 0 && spec.epochs == 50);
+    assert_int_equal(spec.model.hidden, 500);
+    assert_true(spec.model.dropout == 0.3 && spec.model.init.gain == 0.5);
+    assert_true(spec.eval.limit == 100000); /* the first one's, still */
+    qn_settings_free(s);
+}
+
+static void a_wrong_preset_suggests_the_nearest(void **state)
+{
+    (void)state;
+    struct qn_settings *s = qn_settings_new();
+    struct qn_err err;
+    assert_int_equal(qn_settings_preset(s, "demmo", &err), QN_ENOTFOUND);
+    assert_string_equal(err.text, "no preset is called 'demmo' (did you mean "
+                                  "'demo'?)");
+    assert_int_equal(qn_settings_preset(s, "zzzzzzzzzz", &err), QN_ENOTFOUND);
+    assert_string_equal(err.text, "no preset is called 'zzzzzzzzzz'; quern "
+                                  "presets lists them");
+    qn_settings_free(s);
+}
+
+static void not_changed(const struct qn_spec *spec, const char *key,
+                        const char *value, const char *sentence)
+{
+    struct qn_spec copy = *spec;
+    struct qn_err err;
+    assert_int_equal(qn_settings_change(&copy, key, value, &err), QN_EUSAGE);
+    assert_string_equal(err.text, sentence);
+    assert_memory_equal(&copy, spec, sizeof copy);
+}
+
+static void a_live_run_takes_live_keys_only(void **state)
+{
+    (void)state;
+    struct qn_err err;
+    struct qn_spec spec = accepted(LIST("seed=1"));
+    assert_int_equal(qn_settings_change(&spec, "optim.lr", "0.5", &err), QN_OK);
+    assert_true(spec.optim.lr == 0.5);
+    assert_int_equal(qn_settings_change(&spec, "steps", "7", &err), QN_OK);
+    assert_true(spec.steps == 7 && spec.epochs == 0);
+    not_changed(&spec, "model.hidden", "3",
+                "model.hidden is fixed once a run exists");
+    not_changed(&spec, "optim.lr", "-1", "optim.lr is -1, must be above 0");
+    not_changed(&spec, "optim.rl", "1",
+                "unknown setting 'optim.rl' (did you mean 'optim.lr'?)");
+    not_changed(&spec, "steps", "none",
+                "epochs and steps are both none: set one, so that the run has "
+                "an end");
+    spec = accepted(LIST("optim.kind=sgd"));
+    not_changed(&spec, "optim.beta1", "0.5",
+                "optim.beta1 applies to kind adam, not sgd");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_has_its_default_and_a_help_line),
+        cmocka_unit_test(a_range_text_of_choices_lists_the_choices),
+        cmocka_unit_test(the_group_of_a_key_is_one_run_of_the_table),
+        cmocka_unit_test(defaults_are_those_of_the_design),
+        cmocka_unit_test(later_calls_win_over_earlier_ones),
+        cmocka_unit_test(steps_and_epochs_unset_each_other),
+        cmocka_unit_test(a_wrong_name_suggests_the_nearest),
+        cmocka_unit_test(all_problems_are_said_at_once),
+        cmocka_unit_test(a_key_without_meaning_is_a_mistake_of_the_person),
+        cmocka_unit_test(a_key_without_meaning_from_a_preset_is_dropped),
+        cmocka_unit_test(a_short_window_list_repeats_its_last_value),
+        cmocka_unit_test(fractions_leave_something_to_train_on),
+        cmocka_unit_test(symbols_of_a_step_fit_an_int),
+        cmocka_unit_test(presets_are_whole_and_can_be_changed),
+        cmocka_unit_test(a_preset_after_another_wins),
+        cmocka_unit_test(a_wrong_preset_suggests_the_nearest),
+        cmocka_unit_test(a_live_run_takes_live_keys_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
