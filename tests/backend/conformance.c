@@ -1,0 +1,215 @@
+/* conformance.c - the qrnn operations of the cpu backend against ref, over
+ * awkward shapes.
+ *
+ * The measure is max |cpu - ref| / max |ref| over an array. Forward the bound
+ * is the golden one, 2e-6. Backward it is 5e-6: a sum over up to R rows in
+ * float, here R <= 1000, rounds by about sqrt(R) 2^-24 = 2e-6 of its largest
+ * partial sum, and what it is made of is off by the forward error. */
+#include "layer.h"
+#include "place.h"
+#include "base/pool.h"
+#include "support/numbers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#define FORWARD_BOUND 2e-6
+#define BACKWARD_BOUND 5e-6
+
+static void compare(const struct layer_data *cpu, const struct layer_data *ref)
+{
+    const struct layer_shape *s = &ref->shape;
+    for (int i = LAYER_D_WEIGHT; i < LAYER_N_ARRAYS; i++) {
+        bool forward = i == LAYER_OUT || i == LAYER_CELLS || i == LAYER_SAVED;
+        double bound = forward ? FORWARD_BOUND : BACKWARD_BOUND;
+        double error =
+            qn_max_error_f(cpu->array[i], ref->array[i], ref->count[i]);
+        if (!(error <= bound))
+            fail_msg("%s is off by %g: B %d, T %d, D %d, H %d, n %d, pooling "
+                     "%d, activation %d, drop %g, extra %d",
+                     layer_array_name((enum layer_array)i), error, s->batch,
+                     s->steps, s->in, s->hidden, s->window, (int)s->pooling,
+                     (int)s->activation, s->drop, s->extra);
+    }
+}
+
+/* On 1, 2 and 3 slices, with threads and without. */
+static void check_shape(struct layer_shape shape)
+{
+    struct layer_data *ref = layer_new(shape, 3);
+    struct qn_backend *oracle = place_backend("ref", NULL, 1);
+    layer_run(oracle, ref, true);
+    qn_backend_free(oracle);
+    struct qn_pool *pool = qn_pool_new(3);
+    for (int slices = 1; slices <= 3; slices++)
+        for (int threads = 0; threads <= 1; threads++) {
+            struct qn_backend *be =
+                place_backend("cpu", threads ? pool : NULL, slices);
+            struct layer_data *cpu = layer_new(shape, 3);
+            layer_run(be, cpu, true);
+            compare(cpu, ref);
+            layer_free(cpu);
+            qn_backend_free(be);
+        }
+    qn_pool_free(pool);
+    layer_free(ref);
+}
+
+static void every_pooling_and_activation_agrees(void **state)
+{
+    (void)state;
+    for (int p = 0; p < 3; p++)
+        for (int a = 0; a < 5; a++) {
+            struct layer_shape shape = {.batch = 4,
+                                        .steps = 6,
+                                        .in = 17,
+                                        .hidden = 33,
+                                        .window = 2,
+                                        .pooling = (enum qn_pooling)p,
+                                        .activation = (enum qn_activation)a,
+                                        .drop = 0.3,
+                                        .extra = a};
+            check_shape(shape);
+        }
+}
+
+/* T below, at and above the window; batches below and above the slices. */
+static void windows_longer_than_the_segment_agree(void **state)
+{
+    (void)state;
+    static const int windows[] = {1, 2, 3, 6};
+    static const int steps[] = {1, 2, 5, 7};
+    static const int batches[] = {1, 2, 5};
+    for (int w = 0; w < 4; w++)
+        for (int t = 0; t < 4; t++)
+            for (int b = 0; b < 3; b++) {
+                struct layer_shape shape = {.batch = batches[b],
+                                            .steps = steps[t],
+                                            .in = 3,
+                                            .hidden = 5,
+                                            .window = windows[w],
+                                            .pooling = QN_POOL_FO,
+                                            .activation = QN_DRELU,
+                                            .extra = (w + t + b) % 2 * 3};
+                check_shape(shape);
+            }
+}
+
+static void one_of_everything_agrees(void **state)
+{
+    (void)state;
+    struct layer_shape shape = {.batch = 1,
+                                .steps = 1,
+                                .in = 1,
+                                .hidden = 1,
+                                .window = 1,
+                                .pooling = QN_POOL_FO,
+                                .activation = QN_TANH};
+    check_shape(shape);
+}
+
+static struct layer_shape plain(void)
+{
+    struct layer_shape shape = {.batch = 3,
+                                .steps = 5,
+                                .in = 9,
+                                .hidden = 7,
+                                .window = 3,
+                                .pooling = QN_POOL_IFO,
+                                .activation = QN_DELU};
+    return shape;
+}
+
+static void what_is_absent_or_added_to_agrees(void **state)
+{
+    (void)state;
+    for (int bits = 0; bits < 16; bits++) {
+        struct layer_shape shape = plain();
+        shape.window = bits & 1 ? 1 : 3;
+        shape.extra = bits & 2 ? 4 : 0;
+        shape.add_x = bits & 4;
+        shape.no_d_c0 = bits & 8;
+        shape.no_d_last_c = bits & 8;
+        check_shape(shape);
+    }
+    struct layer_shape shape = plain();
+    shape.no_d_x = true;
+    check_shape(shape);
+}
+
+/* Longer than a block of rows: time is cut, for batches of any size. */
+static void long_sequences_agree(void **state)
+{
+    (void)state;
+    for (int batch = 1; batch <= 3; batch += 2)
+        for (int window = 1; window <= 3; window += 2) {
+            struct layer_shape shape = {.batch = batch,
+                                        .steps = batch == 1 ? 1000 : 450,
+                                        .in = 4,
+                                        .hidden = 3,
+                                        .window = window,
+                                        .pooling = QN_POOL_FO,
+                                        .activation = QN_DRELU,
+                                        .drop = 0.2,
+                                        .extra = 1,
+                                        .add_x = window == 3};
+            check_shape(shape);
+        }
+}
+
+/* More sequences than fit a block: several blocks a slice. */
+static void many_short_sequences_agree(void **state)
+{
+    (void)state;
+    struct layer_shape shape = {.batch = 130,
+                                .steps = 7,
+                                .in = 6,
+                                .hidden = 5,
+                                .window = 2,
+                                .pooling = QN_POOL_FO,
+                                .activation = QN_RELU};
+    check_shape(shape);
+}
+
+/* One input of the last step that is not a number spoils that step alone. */
+static void nan_spreads_alike(void **state)
+{
+    (void)state;
+    struct layer_data *runs[2];
+    for (int k = 0; k < 2; k++) {
+        struct layer_data *d = layer_new(plain(), 3);
+        d->array[LAYER_X][d->count[LAYER_X] - 1] = NAN;
+        struct qn_backend *be = place_backend(k ? "cpu" : "ref", NULL, 1);
+        layer_run(be, d, false);
+        qn_backend_free(be);
+        runs[k] = d;
+    }
+    size_t n_nan = 0;
+    for (size_t i = 0; i < runs[0]->count[LAYER_OUT]; i++) {
+        bool a = isnan(runs[0]->array[LAYER_OUT][i]);
+        assert_int_equal(a, isnan(runs[1]->array[LAYER_OUT][i]));
+        n_nan += a;
+    }
+    assert_int_equal(n_nan, plain().hidden);
+    layer_free(runs[0]);
+    layer_free(runs[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pooling_and_activation_agrees),
+        cmocka_unit_test(windows_longer_than_the_segment_agree),
+        cmocka_unit_test(one_of_everything_agrees),
+        cmocka_unit_test(what_is_absent_or_added_to_agrees),
+        cmocka_unit_test(long_sequences_agree),
+        cmocka_unit_test(many_short_sequences_agree),
+        cmocka_unit_test(nan_spreads_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
