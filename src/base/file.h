@@ -32,7 +32,9 @@ enum qn_status qn_file_read_gz(const char *path, struct qn_bytes *out,
                                struct qn_err *err);
 
 /* Replace path by these bytes: temporary file beside it, fsync, rename, fsync
- * of the folder. After a crash the old file or the new one is there, whole. */
+ * of the folder. After a crash the old file or the new one is there, whole.
+ * An error leaves the old one; only when syncing the folder fails, after the
+ * rename, is the new one there all the same. */
 enum qn_status qn_file_write(const char *path, const void *data, size_t len,
                              struct qn_err *err);
 
@@ -60,7 +62,8 @@ enum qn_status qn_file_repair_lines(const char *path, struct qn_err *err);
 bool qn_path_exists(const char *path);
 bool qn_path_is_dir(const char *path);
 char *qn_path_join(const char *a, const char *b); /* absolute b wins */
-const char *qn_path_base(const char *path);       /* points into path */
+/* The last component, pointing into path: "b" of "a/b", "b/" of "a/b/". */
+const char *qn_path_base(const char *path);
 /* mkdir -p; existing folders are fine. */
 enum qn_status qn_make_dirs(const char *path, struct qn_err *err);
 /* fsync a folder, so that a rename in it survives power loss. */

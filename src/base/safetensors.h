@@ -47,7 +47,7 @@ double qn_st_value(const struct qn_st_tensor *t, size_t i);
 
 /* Write n tensors atomically, sorted by dtype size (large first), then name.
  * The same tensors give the same bytes. No __metadata__ when n_meta is 0;
- * meta holds n_meta pairs key, value. */
+ * meta holds n_meta pairs key, value. Names and keys must differ. */
 enum qn_status qn_st_write(const char *path, const struct qn_st_tensor *tensors,
                            size_t n, const char *const *meta, size_t n_meta,
                            struct qn_err *err);

@@ -58,6 +58,9 @@ static void add_meta(struct qn_json *j, const char *const *meta, size_t n_meta)
     qn_json_key(j, "__metadata__");
     qn_json_object(j);
     for (size_t i = 0; i < n_meta; i++) {
+        for (size_t k = 0; k < i; k++) {
+            QN_ASSERT(strcmp(meta[2 * i], meta[2 * k]) != 0);
+        }
         qn_json_kstring(j, meta[2 * i], meta[2 * i + 1]);
     }
     qn_json_end_object(j);

@@ -25,7 +25,7 @@ static void fail_an_assertion(void)
 static void restore_badly(void)
 {
     restore();
-    QN_ASSERT(!"a hook that fails");
+    QN_ASSERT(2 + 2 == 5);
 }
 
 static void fail_in_the_hook(void)
@@ -74,7 +74,7 @@ static void small_allocations_abort_instead_of_failing(void **state)
     (void)state;
     assert_true(aborts(overflow_calloc));
     assert_true(aborts(overflow_realloc));
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef QN_SANITIZED
     /* The sanitizers' malloc ends the program itself, in its own way. */
     assert_true(aborts(ask_for_too_much));
 #else

@@ -45,9 +45,9 @@ static void any_text_survives(void **state)
         all[c - 1] = (char)(c % 127 + 1);
     }
     all[126] = '\0';
-    static const char *const texts[] = {"", "\"\\/\b\f\n\r\t",
-                                        "\xc3\xa9 "
-                                        "\xe2\x82\xac \xf0\x9f\x98\x80"};
+    static const char accents[] = "\xc3\xa9 \xe2\x82\xac "
+                                  "\xf0\x9f\x98\x80";
+    const char *const texts[] = {"", "\"\\/\b\f\n\r\t", accents};
     struct qn_json j = {0};
     qn_json_array(&j);
     qn_json_string(&j, all);
