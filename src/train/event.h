@@ -1,4 +1,5 @@
-/* event.h - what a trainer says while it works: plain data, no pointers into it.
+/* event.h - what a trainer says while it works: plain data, no pointers into
+ * it.
  *
  * Records are copied across threads and may later cross processes, so they hold
  * everything inline.
@@ -36,9 +37,9 @@ enum qn_note_kind {
     QN_NOTE_SET,        /* key, text = the value */
     QN_NOTE_PAUSE,      /* text = why, "" when asked to */
     QN_NOTE_RESUME,
-    QN_NOTE_NAN,    /* text = what was not finite */
-    QN_NOTE_REPLY,  /* answer to a request: ticket, status, text or numbers */
-    QN_NOTE_DONE,   /* all steps, or stop.after */
+    QN_NOTE_NAN,     /* text = what was not finite */
+    QN_NOTE_REPLY,   /* answer to a request: ticket, status, text or numbers */
+    QN_NOTE_DONE,    /* all steps, or stop.after */
     QN_NOTE_STOPPED, /* asked to stop */
     QN_NOTE_FAILED   /* text = the sentence */
 };

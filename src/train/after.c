@@ -1,0 +1,215 @@
+/* after.c - what is due after a step: evaluation, sample, checkpoint; and how
+ * each is told to the folder and to the sink. */
+#include "train/trainer_self.h"
+
+#include "base/file.h"
+#include "model/checkpoint.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Copy as much as fits, cut between code points. */
+static void cut_text(char *to, size_t size, const char *text)
+{
+    size_t len = strlen(text);
+    if (len >= size) {
+        len = size - 1;
+        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) {
+            len--;
+        }
+    }
+    memcpy(to, text, len);
+    to[len] = '\0';
+}
+
+struct qn_moment qn_trainer_moment(const struct qn_trainer *t)
+{
+    return (struct qn_moment){
+        .step = t->at.step,
+        .steps_per_epoch = (int64_t)t->streams.n_segments,
+        .seconds = t->seconds,
+        .evals = t->at.evals,
+    };
+}
+
+void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
+                     const char *text)
+{
+    if (!t->sink.note) {
+        return;
+    }
+    note->step = t->at.step;
+    note->epoch = (double)t->at.step / (double)t->streams.n_segments;
+    cut_text(note->text, sizeof note->text, text);
+    t->sink.note(t->sink.user, note);
+}
+
+void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
+                     const char *event, const char *key, const char *text)
+{
+    struct qn_json *line = qn_record_begin(t->record, event, t->at.step);
+    if (key) {
+        qn_json_kstring(line, key, text);
+    }
+    qn_record_end(t->record);
+    struct qn_note note = {.kind = kind, .seconds = t->seconds};
+    qn_trainer_note(t, &note, key ? text : "");
+}
+
+void qn_trainer_tell_set(struct qn_trainer *t, const char *key)
+{
+    struct qn_str value = {0};
+    qn_spec_text(&t->spec, key, &value);
+    const char *text = value.text ? value.text : "";
+    struct qn_json *line = qn_record_begin(t->record, "set", t->at.step);
+    qn_json_kstring(line, "key", key);
+    qn_json_kstring(line, "value", text);
+    qn_record_end(t->record);
+    struct qn_note note = {.kind = QN_NOTE_SET};
+    cut_text(note.key, sizeof note.key, key);
+    qn_trainer_note(t, &note, text);
+    qn_str_free(&value);
+}
+
+/* Take an evaluation into the counters and tell it. */
+static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
+{
+    struct qn_progress *at = &t->at;
+    at->evals++;
+    at->eval_step = at->step;
+    at->eval_loss = e->loss;
+    bool best =
+        !isnan(e->loss) && (isnan(at->best_loss) || e->loss < at->best_loss);
+    if (best) {
+        at->best_step = at->step;
+        at->best_loss = e->loss;
+    }
+    qn_record_eval(t->record, at->step, e);
+    struct qn_note note = {
+        .kind = QN_NOTE_EVAL,
+        .split = e->split,
+        .loss = e->loss,
+        .predictions = e->predictions,
+        .seconds = e->seconds,
+        .is_best = best,
+    };
+    qn_trainer_note(t, &note, "");
+}
+
+enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err)
+{
+    size_t n;
+    (void)qn_corpus_ids(t->corpus, QN_VALID, &n);
+    if (n < 2 || t->at.eval_step == t->at.step) {
+        return QN_OK;
+    }
+    struct qn_evaluation e;
+    struct qn_err why;
+    enum qn_status st = qn_measure_evaluate(t->measure, QN_VALID, &e, &why);
+    if (!st) {
+        take_evaluation(t, &e);
+        return QN_OK;
+    }
+    if (st != QN_ESTOPPED) {
+        qn_trainer_pause(t, why.text);
+    }
+    return qn_fail(err, st, "%s", why.text);
+}
+
+static enum qn_status write_file(struct qn_trainer *t, const char *folder,
+                                 struct qn_err *err)
+{
+    char *model = qn_path_join(folder, "model.safetensors");
+    char *state = qn_path_join(folder, "state.safetensors");
+    enum qn_status st = qn_checkpoint_save(t->model, model, err);
+    if (!st) {
+        st = qn_state_save(state, &t->at, &t->optim, t->pass, err);
+    }
+    free(model);
+    free(state);
+    return st;
+}
+
+/* Write and commit; *folder is the checkpoint's, the caller's to free. The
+ * lines come first: a checkpoint must not be ahead of its history. */
+static enum qn_status write_checkpoint(struct qn_trainer *t, char **folder,
+                                       struct qn_err *err)
+{
+    const struct qn_progress *at = &t->at;
+    enum qn_status st = qn_record_flush(t->record, err);
+    if (!st) {
+        st = qn_run_dir_checkpoint(t->dir, at->step, folder, err);
+    }
+    if (!st) {
+        st = write_file(t, *folder, err);
+    }
+    if (st) {
+        return st;
+    }
+    struct qn_keep keep = {t->spec.checkpoint.keep_best,
+                           t->spec.checkpoint.keep_last};
+    double metric = at->eval_step == at->step ? at->eval_loss : (double)NAN;
+    return qn_run_dir_commit(t->dir, at->step, at->best_step == at->step,
+                             metric, keep, err);
+}
+
+enum qn_status qn_trainer_save(struct qn_trainer *t, struct qn_err *err)
+{
+    char *folder = NULL;
+    struct qn_err why;
+    enum qn_status st = write_checkpoint(t, &folder, &why);
+    t->checkpoint_owed = st != QN_OK;
+    if (st) {
+        free(folder);
+        qn_trainer_pause(t, why.text);
+        return qn_fail(err, st, "%s", why.text);
+    }
+    bool best = t->at.best_step == t->at.step;
+    t->checkpoint_step = t->at.step;
+    t->checkpoint_is_best = best;
+    struct qn_json *line = qn_record_begin(t->record, "checkpoint", t->at.step);
+    qn_json_kbool(line, "best", best);
+    qn_record_end(t->record);
+    struct qn_note note = {.kind = QN_NOTE_CHECKPOINT, .is_best = best};
+    qn_trainer_note(t, &note, folder);
+    free(folder);
+    return QN_OK;
+}
+
+static void sample(struct qn_trainer *t)
+{
+    struct qn_str text = {0};
+    struct qn_err err;
+    struct qn_text_request own = {.temperature = -1, .seed = -1};
+    if (qn_measure_sample(t->measure, &own, &text, &err)) {
+        qn_log_write(t->env.log, QN_LOG_WARN, "no sample: %s", err.text);
+    } else {
+        qn_trainer_tell(t, QN_NOTE_SAMPLE, "sample", "text",
+                        text.text ? text.text : "");
+    }
+    qn_str_free(&text);
+}
+
+void qn_trainer_do_due(struct qn_trainer *t)
+{
+    const struct qn_spec *spec = &t->spec;
+    struct qn_moment before = t->before;
+    struct qn_moment now = qn_trainer_moment(t);
+    bool was_best = t->at.best_step == t->at.step;
+    /* An evaluation that is cut short is left out; what went wrong otherwise
+     * has paused the run and was told. */
+    if (qn_period_due(spec->eval.every, &before, &now)) {
+        (void)qn_trainer_evaluate(t, NULL);
+    }
+    bool new_best = !was_best && t->at.best_step == t->at.step;
+    now = qn_trainer_moment(t);
+    if (qn_period_due(spec->sample.every, &before, &now)) {
+        sample(t);
+    }
+    bool due = qn_period_due(spec->checkpoint.every, &before, &now);
+    if (due || (new_best && spec->checkpoint.keep_best > 0)) {
+        (void)qn_trainer_save(t, NULL);
+    }
+    t->before = now;
+}

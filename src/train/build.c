@@ -1,0 +1,188 @@
+/* build.c - put a trainer together: data, model, passes, and the folder. */
+#include "train/trainer_self.h"
+
+#include "base/mem.h"
+#include "train/text.h"
+
+#include <stdlib.h>
+
+static const char *backend_name(const struct qn_train_env *env)
+{
+    return env->backend ? env->backend : "cpu";
+}
+
+struct qn_code qn_trainer_code(const struct qn_trainer *t)
+{
+    return (struct qn_code){
+        .backend = backend_name(&t->env),
+        .threads = t->spec.threads,
+        .corpus = t->corpus,
+    };
+}
+
+static enum qn_status open_data(struct qn_trainer *t, struct qn_err *err)
+{
+    const struct qn_spec *spec = &t->spec;
+    enum qn_status st =
+        qn_text_open(&t->env, spec, t->fixed_vocab, &t->corpus, err);
+    if (st) {
+        return st;
+    }
+    size_t n;
+    const int32_t *ids = qn_corpus_ids(t->corpus, QN_TRAIN, &n);
+    st = qn_streams_train(&t->streams, ids, n, spec->batch, spec->seq, err);
+    if (st) {
+        return st;
+    }
+    (void)qn_corpus_ids(t->corpus, QN_VALID, &n);
+    if (n < 2) {
+        qn_log_write(t->env.log, QN_LOG_WARN,
+                     "there is no valid split: the run is not evaluated and "
+                     "its last checkpoint counts as the best");
+    }
+    int32_t *prompt;
+    st = qn_text_prompt(qn_corpus_vocab(t->corpus), spec, spec->sample.prompt,
+                        &prompt, &n, err);
+    if (st) {
+        return qn_fail_in(err, st, "sample");
+    }
+    free(prompt);
+    return QN_OK;
+}
+
+static enum qn_status check_memory(const struct qn_trainer *t,
+                                   struct qn_err *err)
+{
+    const struct qn_spec *spec = &t->spec;
+    int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
+    int eval_batch = spec->eval.batch > 0 ? spec->eval.batch : spec->batch;
+    struct qn_memory_plan plan;
+    qn_model_plan(spec, vocab, eval_batch, t->be, &plan);
+    return qn_memory_plan_check(&plan, qn_mem_available(), err);
+}
+
+static enum qn_status make_model(struct qn_trainer *t, struct qn_err *err)
+{
+    const struct qn_spec *spec = &t->spec;
+    int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
+    enum qn_status st = qn_model_new(t->be, spec, vocab, &t->model, err);
+    if (!st) {
+        st = qn_pass_new(t->model, spec->batch, spec->seq, true, &t->pass, err);
+    }
+    if (!st) {
+        st = qn_optim_init(&t->optim, t->be, spec->optim.kind,
+                           qn_model_n_params(t->model), err);
+    }
+    if (st) {
+        return st;
+    }
+    size_t n = (size_t)spec->batch * (size_t)spec->seq;
+    t->ids = qn_xcalloc(n, sizeof *t->ids);
+    t->targets = qn_xcalloc(n, sizeof *t->targets);
+    t->measure = qn_measure_new(t->model, &t->spec, t->corpus);
+    return QN_OK;
+}
+
+enum qn_status qn_trainer_build(const struct qn_train_env *env,
+                                const struct qn_spec *spec,
+                                const struct qn_sink *sink,
+                                struct qn_vocab *vocab, struct qn_trainer **out,
+                                struct qn_err *err)
+{
+    struct qn_trainer *t = qn_xcalloc(1, sizeof *t);
+    t->env = *env;
+    t->spec = *spec;
+    if (sink) {
+        t->sink = *sink;
+    }
+    t->fixed_vocab = vocab;
+    t->at = qn_progress_zero();
+    t->checkpoint_step = -1;
+    enum qn_status st =
+        qn_backend_new(backend_name(env), env->pool,
+                       spec->threads > 0 ? spec->threads : 1, &t->be, err);
+    if (!st) {
+        st = open_data(t, err);
+    }
+    if (!st) {
+        st = check_memory(t, err);
+    }
+    if (!st) {
+        st = make_model(t, err);
+    }
+    if (st) {
+        qn_trainer_free(t);
+        return st;
+    }
+    t->before = qn_trainer_moment(t);
+    *out = t;
+    return QN_OK;
+}
+
+enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
+{
+    struct qn_json spec = {0};
+    struct qn_json code_json = {0};
+    struct qn_str vocab = {0};
+    struct qn_code code = qn_trainer_code(t);
+    qn_spec_json(&t->spec, &spec);
+    qn_code_json(&code, &code_json);
+    qn_vocab_text(qn_corpus_vocab(t->corpus), &vocab);
+    struct qn_run_files files = {
+        .name = t->spec.name[0] ? t->spec.name : "run",
+        .spec_json = spec.text.text,
+        .vocab_txt = vocab.text ? vocab.text : "",
+        .code_json = code_json.text.text,
+    };
+    enum qn_status st = qn_run_dir_create(t->env.store, &files, &t->dir, err);
+    if (!st) {
+        t->record = qn_record_new(t->dir);
+    }
+    qn_json_free(&spec);
+    qn_json_free(&code_json);
+    qn_str_free(&vocab);
+    return st;
+}
+
+void qn_trainer_free(struct qn_trainer *t)
+{
+    if (!t) {
+        return;
+    }
+    qn_record_free(t->record);
+    qn_run_dir_close(t->dir);
+    qn_measure_free(t->measure);
+    free(t->ids);
+    free(t->targets);
+    if (t->be) {
+        qn_optim_fini(&t->optim);
+    }
+    qn_pass_free(t->pass);
+    qn_model_free(t->model);
+    qn_corpus_free(t->corpus);
+    qn_vocab_free(t->fixed_vocab);
+    qn_backend_free(t->be);
+    free(t);
+}
+
+enum qn_status qn_trainer_create(const struct qn_train_env *env,
+                                 const struct qn_spec *spec,
+                                 const struct qn_sink *sink,
+                                 struct qn_trainer **out, struct qn_err *err)
+{
+    struct qn_trainer *t;
+    enum qn_status st = qn_trainer_build(env, spec, sink, NULL, &t, err);
+    if (st) {
+        return st;
+    }
+    qn_model_init(t->model, (uint64_t)spec->seed);
+    st = qn_trainer_make_dir(t, err);
+    if (st) {
+        qn_trainer_free(t);
+        return st;
+    }
+    (void)qn_record_begin(t->record, "start", 0);
+    qn_record_end(t->record);
+    *out = t;
+    return QN_OK;
+}

@@ -1,0 +1,103 @@
+/* code.c - code.json: which program made a run, from which bytes. */
+#include "train/code.h"
+
+#include "backend/backend.h"
+#include "store/run_dir.h"
+
+#include <string.h>
+
+void qn_code_json(const struct qn_code *code, struct qn_json *out)
+{
+    qn_json_object(out);
+    qn_json_kstring(out, "quern", QN_VERSION);
+    qn_json_kstring(out, "commit", qn_code_commit);
+    qn_json_kbool(out, "dirty", qn_code_dirty);
+    qn_json_kstring(out, "backend", code->backend);
+    qn_json_kstring(out, "blas_kernel", qn_backend_blas_kernel());
+    qn_json_kint(out, "threads", code->threads);
+    qn_json_key(out, "data");
+    qn_json_object(out);
+    for (int s = 0; s < QN_N_SPLITS; s++) {
+        qn_json_kstring(out, qn_split_name((enum qn_split)s),
+                        qn_corpus_sha256(code->corpus, (enum qn_split)s));
+    }
+    qn_json_end_object(out);
+    qn_json_end_object(out);
+}
+
+static enum qn_status read_code(const char *run_path, json_t **out,
+                                struct qn_err *err)
+{
+    struct qn_bytes text;
+    enum qn_status st = qn_run_dir_read(run_path, "code.json", &text, err);
+    if (st) {
+        return st;
+    }
+    json_error_t why;
+    json_t *code = json_loadb(text.data, text.len, 0, &why);
+    qn_bytes_free(&text);
+    if (!code) {
+        return qn_fail(err, QN_EFORMAT, "%s/code.json: line %d: %s", run_path,
+                       why.line, why.text);
+    }
+    *out = code;
+    return QN_OK;
+}
+
+enum qn_status qn_code_check_data(const char *run_path,
+                                  const struct qn_corpus *corpus,
+                                  const bool skip[QN_N_SPLITS],
+                                  struct qn_err *err)
+{
+    json_t *code;
+    enum qn_status st = read_code(run_path, &code, err);
+    if (st) {
+        return st;
+    }
+    struct qn_str problems = {0};
+    const json_t *data = json_object_get(code, "data");
+    for (int s = 0; s < QN_N_SPLITS; s++) {
+        const char *name = qn_split_name((enum qn_split)s);
+        const char *then = json_string_value(json_object_get(data, name));
+        const char *now = qn_corpus_sha256(corpus, (enum qn_split)s);
+        if (skip[s] || !then || !now || strcmp(then, now) == 0) {
+            continue;
+        }
+        qn_str_addf(&problems,
+                    "%sdata.%s: %s has changed since the run was made "
+                    "(SHA-256 was %.12s..., is %.12s...)",
+                    problems.len ? "\n" : "", name,
+                    qn_corpus_path(corpus, (enum qn_split)s), then, now);
+    }
+    if (problems.len > 0) {
+        st = qn_fail(err, QN_ESTATE, "%s", problems.text);
+    }
+    qn_str_free(&problems);
+    json_decref(code);
+    return st;
+}
+
+static void notice_text(struct qn_log *log, const json_t *code, const char *key,
+                        const char *now)
+{
+    const char *then = json_string_value(json_object_get(code, key));
+    if (then && now && strcmp(then, now) != 0) {
+        qn_log_write(log, QN_LOG_WARN,
+                     "the run was made with %s %s, this is %s: results may "
+                     "differ in the last digits",
+                     key, then, now);
+    }
+}
+
+void qn_code_notice(const char *run_path, const struct qn_code *code,
+                    struct qn_log *log)
+{
+    json_t *made;
+    if (read_code(run_path, &made, NULL)) {
+        return;
+    }
+    notice_text(log, made, "quern", QN_VERSION);
+    notice_text(log, made, "backend", code->backend);
+    notice_text(log, made, "blas_kernel", qn_backend_blas_kernel());
+    json_decref(made);
+}

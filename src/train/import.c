@@ -1,0 +1,88 @@
+/* import.c - a run made from weights that were trained elsewhere. */
+#include "train/import.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/checkpoint.h"
+#include "train/trainer_self.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Say which sizes the file decided against the spec. */
+static void notice_sizes(const struct qn_train_env *env, const char *path,
+                         const struct qn_spec *asked,
+                         const struct qn_spec *found)
+{
+    static const char *const keys[] = {"model.layers", "model.hidden",
+                                       "model.embed", "model.window"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        struct qn_str was = {0};
+        struct qn_str is = {0};
+        qn_spec_text(asked, keys[i], &was);
+        qn_spec_text(found, keys[i], &is);
+        if (strcmp(was.text, is.text) != 0) {
+            qn_log_write(env->log, QN_LOG_INFO, "%s: %s is %s, not %s", path,
+                         keys[i], is.text, was.text);
+        }
+        qn_str_free(&was);
+        qn_str_free(&is);
+    }
+}
+
+/* The folder with its only checkpoint, at step 0. */
+static enum qn_status write_run(struct qn_trainer *t, char **id,
+                                struct qn_err *err)
+{
+    enum qn_status st = qn_trainer_make_dir(t, err);
+    if (st) {
+        return st;
+    }
+    (void)qn_record_begin(t->record, "start", 0);
+    qn_record_end(t->record);
+    st = qn_trainer_save(t, err);
+    if (!st) {
+        (void)qn_record_begin(t->record, "done", 0);
+        qn_record_end(t->record);
+        st = qn_record_flush(t->record, err);
+    }
+    if (st) {
+        /* What is half made does not stay. */
+        (void)qn_remove_tree(qn_run_dir_path(t->dir), NULL);
+        return st;
+    }
+    *id = qn_xstrdup(qn_trainer_id(t));
+    return QN_OK;
+}
+
+enum qn_status qn_import(const struct qn_train_env *env,
+                         const char *weights_path, const struct qn_spec *spec,
+                         char **id, struct qn_err *err)
+{
+    struct qn_spec found = *spec;
+    int vocab;
+    enum qn_status st = qn_checkpoint_infer(weights_path, &found, &vocab, err);
+    if (st) {
+        return st;
+    }
+    notice_sizes(env, weights_path, spec, &found);
+    struct qn_trainer *t;
+    st = qn_trainer_build(env, &found, NULL, NULL, &t, err);
+    if (st) {
+        return st;
+    }
+    int symbols = qn_model_vocab(t->model);
+    if (symbols != vocab) {
+        st = qn_fail(err, QN_EUSAGE,
+                     "%s knows %d symbols, data.train (%s) has %d",
+                     weights_path, vocab, spec->data.train, symbols);
+    }
+    if (!st) {
+        st = qn_checkpoint_load(t->model, weights_path, err);
+    }
+    if (!st) {
+        st = write_run(t, id, err);
+    }
+    qn_trainer_free(t);
+    return st;
+}

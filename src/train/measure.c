@@ -1,0 +1,278 @@
+/* measure.c - what one can ask of trained weights: loss, statistics, text. */
+#include "train/measure_self.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "data/batch.h"
+#include "model/sample.h"
+#include "train/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct qn_measure *qn_measure_new(struct qn_model *model,
+                                  const struct qn_spec *spec,
+                                  const struct qn_corpus *corpus)
+{
+    struct qn_measure *m = qn_xcalloc(1, sizeof *m);
+    m->model = model;
+    m->spec = spec;
+    m->corpus = corpus;
+    m->vocab = qn_corpus_vocab(corpus);
+    return m;
+}
+
+static void drop_pass(struct qn_measure *m)
+{
+    qn_pass_free(m->pass);
+    free(m->ids);
+    free(m->targets);
+    free(m->n_real);
+    m->pass = NULL;
+    m->ids = m->targets = NULL;
+    m->n_real = NULL;
+}
+
+void qn_measure_free(struct qn_measure *m)
+{
+    if (!m) {
+        return;
+    }
+    drop_pass(m);
+    qn_stored_free(m->own);
+    free(m);
+}
+
+const struct qn_spec *qn_measure_spec(const struct qn_measure *m)
+{
+    return m->spec;
+}
+
+int64_t qn_measure_checkpoint_step(const struct qn_measure *m)
+{
+    return m->step;
+}
+
+void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
+                              void *user)
+{
+    m->asked = asked;
+    m->asked_user = user;
+}
+
+/* A pass of the batch that the spec wants now: eval.batch may have changed. */
+static enum qn_status ready_pass(struct qn_measure *m, struct qn_err *err)
+{
+    int batch = m->spec->eval.batch > 0 ? m->spec->eval.batch : m->spec->batch;
+    int seq = m->spec->seq;
+    if (m->pass && m->batch == batch && m->seq == seq) {
+        return QN_OK;
+    }
+    drop_pass(m);
+    enum qn_status st = qn_pass_new(m->model, batch, seq, false, &m->pass, err);
+    if (st) {
+        return st;
+    }
+    size_t n = (size_t)batch * (size_t)seq;
+    m->batch = batch;
+    m->seq = seq;
+    m->ids = qn_xcalloc(n, sizeof *m->ids);
+    m->targets = qn_xcalloc(n, sizeof *m->targets);
+    m->n_real = qn_xcalloc((size_t)batch, sizeof *m->n_real);
+    return QN_OK;
+}
+
+/* Everything for going through a split: text, streams, a pass at its start. */
+static enum qn_status begin(struct qn_measure *m, enum qn_split split,
+                            struct qn_streams *streams, struct qn_err *err)
+{
+    enum qn_status st = QN_OK;
+    if (!m->corpus) {
+        st = qn_stored_text(m, err);
+    }
+    if (st) {
+        return st;
+    }
+    size_t n;
+    const int32_t *ids = qn_corpus_ids(m->corpus, split, &n);
+    if (n == 0) {
+        return qn_fail(err, QN_EUSAGE, "the run has no %s split",
+                       qn_split_name(split));
+    }
+    st = ready_pass(m, err);
+    if (st) {
+        return st;
+    }
+    qn_streams_eval(streams, ids, n, m->batch, m->seq, m->spec->eval.limit);
+    qn_pass_restart(m->pass);
+    return QN_OK;
+}
+
+static enum qn_status count_layers(struct qn_measure *m,
+                                   struct qn_stats_record *stats,
+                                   struct qn_err *err)
+{
+    for (int i = 0; i < stats->n_layers; i++) {
+        enum qn_status st = qn_pass_count_cells_masked(m->pass, i, m->n_real,
+                                                       &stats->layer[i], err);
+        if (st) {
+            return st;
+        }
+    }
+    return QN_OK;
+}
+
+/* Segment by segment through the split; losses add up in the backend, cells in
+ * stats unless that is NULL. */
+static enum qn_status walk(struct qn_measure *m,
+                           const struct qn_streams *streams,
+                           struct qn_stats_record *stats, struct qn_err *err)
+{
+    for (size_t i = 0; i < streams->n_segments; i++) {
+        if (m->asked && m->asked(m->asked_user)) {
+            return qn_fail(err, QN_ESTOPPED, "stopped on request");
+        }
+        int steps =
+            qn_streams_segment(streams, i, m->ids, m->targets, m->n_real);
+        struct qn_segment segment = {
+            .ids = m->ids,
+            .targets = stats ? NULL : m->targets,
+            .steps = steps,
+        };
+        qn_pass_forward(m->pass, &segment);
+        if (stats) {
+            enum qn_status st = count_layers(m, stats, err);
+            if (st) {
+                return st;
+            }
+        }
+        qn_pass_carry(m->pass);
+    }
+    return QN_OK;
+}
+
+enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
+                                   struct qn_evaluation *out,
+                                   struct qn_err *err)
+{
+    double start = qn_clock_now();
+    struct qn_streams streams;
+    enum qn_status st = begin(m, split, &streams, err);
+    if (st) {
+        return st;
+    }
+    struct qn_backend *be = qn_model_backend(m->model);
+    be->ops->step_begin(be);
+    st = walk(m, &streams, NULL, err);
+    /* Also after a stop: a step that has begun is ended. */
+    struct qn_step_result sum;
+    enum qn_status ended = be->ops->step_end(be, &sum, st ? NULL : err);
+    if (st || ended) {
+        return st ? st : ended;
+    }
+    *out = (struct qn_evaluation){
+        .split = split,
+        .loss = sum.count > 0 ? sum.loss_sum / sum.count : (double)NAN,
+        .predictions = (int64_t)sum.count,
+        .seconds = qn_clock_now() - start,
+    };
+    return QN_OK;
+}
+
+enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
+                                double near, struct qn_stats_record *out,
+                                struct qn_err *err)
+{
+    struct qn_streams streams;
+    enum qn_status st = begin(m, split, &streams, err);
+    if (st) {
+        return st;
+    }
+    out->step = m->step;
+    out->n_layers = m->spec->model.layers;
+    for (int i = 0; i < out->n_layers; i++) {
+        qn_hist_init(&out->layer[i], (float)near);
+    }
+    struct qn_backend *be = qn_model_backend(m->model);
+    be->ops->step_begin(be);
+    st = walk(m, &streams, out, err);
+    struct qn_step_result unused;
+    enum qn_status ended = be->ops->step_end(be, &unused, st ? NULL : err);
+    return st ? st : ended;
+}
+
+/* The request with the run's own settings where it leaves them open. */
+static struct qn_text_request resolve(const struct qn_spec *spec,
+                                      const struct qn_text_request *r)
+{
+    struct qn_text_request full = *r;
+    if (!full.prompt || !*full.prompt) {
+        full.prompt = spec->sample.prompt;
+    }
+    if (full.length <= 0) {
+        full.length = spec->sample.length;
+    }
+    if (full.temperature < 0) {
+        full.temperature = spec->sample.temperature;
+    }
+    if (full.seed < 0) {
+        full.seed = spec->sample.seed;
+    }
+    return full;
+}
+
+enum qn_status qn_measure_sample(struct qn_measure *m,
+                                 const struct qn_text_request *request,
+                                 struct qn_str *out, struct qn_err *err)
+{
+    struct qn_text_request r = resolve(m->spec, request);
+    int32_t *prompt;
+    size_t n_prompt;
+    enum qn_status st =
+        qn_text_prompt(m->vocab, m->spec, r.prompt, &prompt, &n_prompt, err);
+    if (st) {
+        return st;
+    }
+    size_t length = r.length > 0 ? (size_t)r.length : 0;
+    int32_t *drawn = qn_xcalloc(length + 1, sizeof *drawn);
+    struct qn_sample_options options = {
+        .prompt = prompt,
+        .n_prompt = n_prompt,
+        .length = (int)length,
+        .temperature = r.temperature,
+        .seed = (uint64_t)r.seed,
+    };
+    st = qn_sample(m->model, &options, drawn, err);
+    if (!st) {
+        qn_str_add(out, r.prompt);
+        qn_vocab_decode(m->vocab, drawn, length, out);
+    }
+    free(drawn);
+    free(prompt);
+    return st;
+}
+
+void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out)
+{
+    qn_json_array(out);
+    for (int i = 0; i < r->n_layers; i++) {
+        const struct qn_hist *h = &r->layer[i];
+        struct qn_shares s = qn_hist_shares(h);
+        qn_json_object(out);
+        qn_json_kint(out, "layer", i + 1);
+        qn_json_kstring(out, "of", "c");
+        qn_json_kdouble(out, "negative", s.negative);
+        qn_json_kdouble(out, "near", s.near);
+        qn_json_kdouble(out, "positive", s.positive);
+        qn_json_kdouble(out, "zero", s.zero);
+        qn_json_kdouble(out, "nan", s.nan);
+        qn_json_kint(out, "count", (int64_t)s.count);
+        qn_json_kint(out, "n_negative", (int64_t)h->n_negative);
+        qn_json_kint(out, "n_near", (int64_t)h->n_near);
+        qn_json_kint(out, "n_positive", (int64_t)h->n_positive);
+        qn_json_kint(out, "n_zero", (int64_t)h->n_zero);
+        qn_json_kint(out, "n_nan", (int64_t)h->n_nan);
+        qn_json_end_object(out);
+    }
+    qn_json_end_array(out);
+}

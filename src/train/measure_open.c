@@ -1,0 +1,175 @@
+/* measure_open.c - the weights of a stored run, to be asked. */
+#include "train/measure_self.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/checkpoint.h"
+#include "store/run_dir.h"
+#include "train/code.h"
+#include "train/history.h"
+#include "train/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void qn_stored_free(struct qn_stored *own)
+{
+    if (!own) {
+        return;
+    }
+    qn_model_free(own->model);
+    qn_corpus_free(own->corpus);
+    qn_vocab_free(own->vocab);
+    qn_backend_free(own->be);
+    free(own->run_path);
+    free(own);
+}
+
+/* Keys that do not change what the weights mean. */
+static bool may_change(const char *assignment)
+{
+    static const char *const allowed[] = {"eval.", "stats.", "sample.", "data.",
+                                          "threads="};
+    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
+        if (qn_starts_with(assignment, allowed[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A fixed spec with changes: its keys are taken like a preset's, so that the
+ * changes are checked as a person's would be on any spec. */
+static enum qn_status change_spec(struct qn_spec *spec,
+                                  const char *const *changes, int n,
+                                  struct qn_err *err)
+{
+    struct qn_settings *s = qn_settings_new();
+    struct qn_str value = {0};
+    for (int i = 0; i < qn_n_keys(); i++) {
+        const char *key = qn_key_at(i)->key;
+        qn_str_clear(&value);
+        qn_spec_text(spec, key, &value);
+        /* Unsetting one of the two must not touch the other. */
+        bool unset = qn_str_eq(value.text, "none");
+        if (unset && (qn_str_eq(key, "steps") || qn_str_eq(key, "epochs"))) {
+            continue;
+        }
+        qn_settings_set(s, key, value.text, QN_FROM_PRESET);
+    }
+    for (int i = 0; i < n; i++) {
+        if (may_change(changes[i])) {
+            qn_settings_assign(s, changes[i], QN_FROM_USER);
+        } else {
+            qn_settings_complain(s,
+                                 "%s: a trained run can only be asked with "
+                                 "other eval, stats, sample, data and threads "
+                                 "settings",
+                                 changes[i]);
+        }
+    }
+    enum qn_status st = qn_settings_finish(s, spec, err);
+    qn_str_free(&value);
+    qn_settings_free(s);
+    return st;
+}
+
+/* Splits whose text is another one than the run was made with. */
+static void find_other_text(struct qn_stored *own, const struct qn_spec *was)
+{
+    const struct qn_spec *now = &own->spec;
+    bool train = !qn_str_eq(now->data.train, was->data.train);
+    own->other_text[QN_TRAIN] = train;
+    own->other_text[QN_VALID] = !qn_str_eq(now->data.valid, was->data.valid) ||
+                                (train && now->data.valid[0] == '\0');
+    own->other_text[QN_TEST] = !qn_str_eq(now->data.test, was->data.test) ||
+                               (train && now->data.test[0] == '\0');
+}
+
+static enum qn_status load_model(struct qn_stored *own, const char *folder,
+                                 struct qn_err *err)
+{
+    const char *name = own->env.backend ? own->env.backend : "cpu";
+    enum qn_status st =
+        qn_backend_new(name, own->env.pool, own->spec.threads, &own->be, err);
+    if (!st) {
+        st = qn_model_new(own->be, &own->spec, qn_vocab_size(own->vocab),
+                          &own->model, err);
+    }
+    if (st) {
+        return st;
+    }
+    char *path = qn_path_join(folder, "model.safetensors");
+    st = qn_checkpoint_load(own->model, path, err);
+    free(path);
+    return st;
+}
+
+static enum qn_status open_stored(struct qn_stored *own, const char *checkpoint,
+                                  const char *const *changes, int n_changes,
+                                  int64_t *step, struct qn_err *err)
+{
+    char *folder = NULL;
+    enum qn_status st = qn_run_dir_find_checkpoint(own->run_path, checkpoint,
+                                                   &folder, step, err);
+    struct qn_spec was;
+    if (!st) {
+        st = qn_history_spec(own->run_path, *step, &was, NULL, err);
+    }
+    if (!st) {
+        own->spec = was;
+        st = change_spec(&own->spec, changes, n_changes, err);
+    }
+    if (!st) {
+        find_other_text(own, &was);
+        st = qn_text_vocab(own->run_path, &own->spec, &own->vocab, err);
+    }
+    if (!st) {
+        st = load_model(own, folder, err);
+    }
+    free(folder);
+    return st;
+}
+
+enum qn_status qn_measure_open(const struct qn_train_env *env,
+                               const char *run_path, const char *checkpoint,
+                               const char *const *changes, int n_changes,
+                               struct qn_measure **out, struct qn_err *err)
+{
+    struct qn_stored *own = qn_xcalloc(1, sizeof *own);
+    own->env = *env;
+    own->run_path = qn_xstrdup(run_path);
+    int64_t step;
+    enum qn_status st =
+        open_stored(own, checkpoint, changes, n_changes, &step, err);
+    if (st) {
+        qn_stored_free(own);
+        return st;
+    }
+    struct qn_measure *m = qn_xcalloc(1, sizeof *m);
+    m->own = own;
+    m->model = own->model;
+    m->spec = &own->spec;
+    m->vocab = own->vocab;
+    m->step = step;
+    *out = m;
+    return QN_OK;
+}
+
+enum qn_status qn_stored_text(struct qn_measure *m, struct qn_err *err)
+{
+    struct qn_stored *own = m->own;
+    enum qn_status st =
+        qn_text_open(&own->env, &own->spec, own->vocab, &own->corpus, err);
+    if (st) {
+        return st;
+    }
+    m->corpus = own->corpus;
+    /* A text that has changed can be measured, but not unsaid. */
+    struct qn_err changed;
+    if (qn_code_check_data(own->run_path, own->corpus, own->other_text,
+                           &changed)) {
+        qn_log_write(own->env.log, QN_LOG_WARN, "%s", changed.text);
+    }
+    return QN_OK;
+}

@@ -1,0 +1,223 @@
+/* resume.c - go on with a stored run from its last checkpoint. */
+#include "train/trainer_self.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/checkpoint.h"
+#include "train/history.h"
+#include "train/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of the run before its trainer exists. */
+struct resume {
+    const struct qn_train_env *env;
+    const char *path;
+    struct qn_run_dir *dir; /* taken by the trainer once it is made */
+    char *checkpoint;       /* folder; NULL = the run has none */
+    int64_t step;           /* of the checkpoint, or 0 */
+    struct qn_history history;
+    struct qn_spec spec;
+    char **keys; /* of the changes, [n_keys] */
+    int n_keys;
+};
+
+static enum qn_status find_checkpoint(struct resume *r, struct qn_err *err)
+{
+    enum qn_status st = qn_run_dir_find_checkpoint(
+        r->path, "last", &r->checkpoint, &r->step, err);
+    if (st != QN_ENOTFOUND) {
+        return st;
+    }
+    qn_log_write(r->env->log, QN_LOG_WARN,
+                 "%s has no checkpoint yet and begins anew",
+                 qn_run_dir_id(r->dir));
+    r->checkpoint = NULL;
+    r->step = 0;
+    return QN_OK;
+}
+
+/* Make one change "KEY=VALUE" and remember its key. */
+static enum qn_status change(struct resume *r, const char *assignment,
+                             struct qn_err *err)
+{
+    const char *equals = strchr(assignment, '=');
+    if (!equals) {
+        return qn_fail(err, QN_EUSAGE, "\"%s\" is not KEY=VALUE", assignment);
+    }
+    char *key = qn_xstrndup(assignment, (size_t)(equals - assignment));
+    enum qn_status st = qn_settings_change(&r->spec, key, equals + 1, err);
+    if (st) {
+        free(key);
+    } else {
+        r->keys[r->n_keys++] = key;
+    }
+    return st;
+}
+
+/* Read all that the folder holds; the lock is held from the first line on. */
+static enum qn_status look(struct resume *r, const char *const *changes, int n,
+                           struct qn_err *err)
+{
+    enum qn_status st = qn_run_dir_open(r->path, &r->dir, err);
+    if (!st) {
+        st = find_checkpoint(r, err);
+    }
+    if (!st) {
+        st = qn_history_read(r->path, r->step, &r->history, err);
+    }
+    if (!st && n == 0 && strcmp(r->history.end, "done") == 0) {
+        st = qn_fail(err, QN_ESTATE,
+                     "%s is done at step %lld; more steps or epochs make it "
+                     "go on",
+                     qn_run_dir_id(r->dir), (long long)r->step);
+    }
+    if (!st) {
+        st = qn_history_spec(r->path, r->step, &r->spec, r->env->log, err);
+    }
+    r->keys = qn_xcalloc((size_t)n + 1, sizeof *r->keys);
+    for (int i = 0; !st && i < n; i++) {
+        st = change(r, changes[i], err);
+    }
+    return st;
+}
+
+/* The trainer with the run's vocabulary, over a text that is still the same. */
+static enum qn_status build(struct resume *r, const struct qn_sink *sink,
+                            struct qn_trainer **out, struct qn_err *err)
+{
+    static const bool none[QN_N_SPLITS] = {false};
+    struct qn_vocab *vocab;
+    enum qn_status st = qn_text_vocab(r->path, &r->spec, &vocab, err);
+    if (st) {
+        return st;
+    }
+    st = qn_trainer_build(r->env, &r->spec, sink, vocab, out, err);
+    if (st) {
+        return st;
+    }
+    (*out)->dir = r->dir;
+    (*out)->record = qn_record_new(r->dir);
+    r->dir = NULL;
+    struct qn_code code = qn_trainer_code(*out);
+    qn_code_notice(r->path, &code, r->env->log);
+    return qn_code_check_data(r->path, (*out)->corpus, none, err);
+}
+
+/* The counters of a checkpoint must agree with each other and with the data. */
+static enum qn_status check_progress(const struct qn_trainer *t,
+                                     const struct resume *r, struct qn_err *err)
+{
+    const struct qn_progress *at = &t->at;
+    int64_t n = (int64_t)t->streams.n_segments;
+    if (at->step == r->step && at->updates <= at->step &&
+        at->step / n == at->epoch && at->step % n == at->segment) {
+        return QN_OK;
+    }
+    return qn_fail(err, QN_EFORMAT,
+                   "%s/state.safetensors: step %lld, epoch %lld, segment %lld "
+                   "do not belong together",
+                   r->checkpoint, (long long)at->step, (long long)at->epoch,
+                   (long long)at->segment);
+}
+
+static enum qn_status load(struct qn_trainer *t, const struct resume *r,
+                           struct qn_err *err)
+{
+    if (!r->checkpoint) {
+        qn_model_init(t->model, (uint64_t)t->spec.seed);
+        return QN_OK;
+    }
+    char *model = qn_path_join(r->checkpoint, "model.safetensors");
+    char *state = qn_path_join(r->checkpoint, "state.safetensors");
+    enum qn_status st = qn_checkpoint_load(t->model, model, err);
+    if (!st) {
+        st = qn_state_load(state, &t->at, &t->optim, t->pass, err);
+    }
+    free(model);
+    free(state);
+    if (st) {
+        return st;
+    }
+    t->checkpoint_step = t->at.step;
+    t->checkpoint_is_best = t->at.best_step == t->at.step;
+    return check_progress(t, r, err);
+}
+
+/* A run that is done goes on only if the changes leave it something to do. */
+static enum qn_status check_end(const struct qn_trainer *t,
+                                const struct resume *r, struct qn_err *err)
+{
+    double after = t->spec.stop.after;
+    int64_t total = qn_trainer_steps_total(t);
+    if (strcmp(r->history.end, "done") != 0) {
+        return QN_OK;
+    }
+    if (t->at.step >= total) {
+        return qn_fail(err, QN_ESTATE, "%s has done %lld of %lld steps",
+                       qn_trainer_id(t), (long long)t->at.step,
+                       (long long)total);
+    }
+    if (after > 0 && t->seconds >= after) {
+        return qn_fail(err, QN_ESTATE,
+                       "%s has trained for %.0f s, stop.after is %.0f s",
+                       qn_trainer_id(t), t->seconds, after);
+    }
+    return QN_OK;
+}
+
+static enum qn_status take_up(struct resume *r, const struct qn_sink *sink,
+                              struct qn_trainer **out, struct qn_err *err)
+{
+    enum qn_status st = build(r, sink, out, err);
+    if (st) {
+        return st;
+    }
+    struct qn_trainer *t = *out;
+    t->seconds = r->history.seconds;
+    st = load(t, r, err);
+    if (!st) {
+        st = check_end(t, r, err);
+    }
+    if (st) {
+        return st;
+    }
+    t->before = qn_trainer_moment(t);
+    qn_record_segment(t->record, r->history.segments + 1, r->step);
+    for (int i = 0; i < r->n_keys; i++) {
+        qn_trainer_tell_set(t, r->keys[i]);
+    }
+    return QN_OK;
+}
+
+static void resume_fini(struct resume *r)
+{
+    qn_run_dir_close(r->dir);
+    free(r->checkpoint);
+    for (int i = 0; i < r->n_keys; i++) {
+        free(r->keys[i]);
+    }
+    free(r->keys);
+}
+
+enum qn_status qn_trainer_resume(const struct qn_train_env *env,
+                                 const char *run_path,
+                                 const char *const *changes, int n,
+                                 const struct qn_sink *sink,
+                                 struct qn_trainer **out, struct qn_err *err)
+{
+    struct resume r = {.env = env, .path = run_path};
+    struct qn_trainer *t = NULL;
+    enum qn_status st = look(&r, changes, n, err);
+    if (!st) {
+        st = take_up(&r, sink, &t, err);
+    }
+    resume_fini(&r);
+    if (st) {
+        qn_trainer_free(t);
+    } else {
+        *out = t;
+    }
+    return st;
+}

@@ -1,0 +1,236 @@
+/* state.c - state.safetensors: what training needs beside the weights. */
+#include "train/state.h"
+
+#include "base/mem.h"
+#include "base/safetensors.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* The counters in the file: one tensor of one element each. */
+struct field {
+    const char *name;
+    enum qn_dtype dtype;
+    size_t offset; /* in struct qn_progress */
+};
+
+static const struct field fields[] = {
+    {"step", QN_I64, offsetof(struct qn_progress, step)},
+    {"updates", QN_I64, offsetof(struct qn_progress, updates)},
+    {"epoch", QN_I64, offsetof(struct qn_progress, epoch)},
+    {"segment", QN_I64, offsetof(struct qn_progress, segment)},
+    {"evals", QN_I64, offsetof(struct qn_progress, evals)},
+    {"eval.step", QN_I64, offsetof(struct qn_progress, eval_step)},
+    {"eval.loss", QN_F64, offsetof(struct qn_progress, eval_loss)},
+    {"best.step", QN_I64, offsetof(struct qn_progress, best_step)},
+    {"best.loss", QN_F64, offsetof(struct qn_progress, best_loss)},
+};
+enum { N_FIELDS = sizeof fields / sizeof fields[0] };
+
+/* Host copies of what lives on the backend: moments and carried state. */
+struct arrays {
+    float *m, *v, *carried;
+    size_t n_moment, n_carried;
+};
+
+struct qn_progress qn_progress_zero(void)
+{
+    return (struct qn_progress){
+        .eval_step = -1,
+        .eval_loss = (double)NAN,
+        .best_step = -1,
+        .best_loss = (double)NAN,
+    };
+}
+
+static void arrays_fini(struct arrays *a)
+{
+    free(a->m);
+    free(a->v);
+    free(a->carried);
+}
+
+static enum qn_status arrays_init(struct arrays *a,
+                                  const struct qn_optim *optim,
+                                  struct qn_pass *pass, struct qn_err *err)
+{
+    size_t n_carried = qn_pass_state_len(pass);
+    *a = (struct arrays){
+        .m = qn_try_big(optim->count + 1, sizeof *a->m),
+        .v = qn_try_big(optim->count + 1, sizeof *a->v),
+        .carried = qn_try_big(n_carried + 1, sizeof *a->carried),
+        .n_moment = optim->count,
+        .n_carried = n_carried,
+    };
+    if (a->m && a->v && a->carried) {
+        return QN_OK;
+    }
+    arrays_fini(a);
+    *a = (struct arrays){0};
+    char size[32];
+    double floats = 2.0 * (double)optim->count + (double)n_carried;
+    qn_format_bytes(size, sizeof size, floats * sizeof(float));
+    return qn_fail(err, QN_ENOMEM, "no memory to copy the training state: %s",
+                   size);
+}
+
+static struct qn_st_tensor floats_tensor(const char *name, const float *data,
+                                         size_t n)
+{
+    return (struct qn_st_tensor){
+        .name = name, .dtype = QN_F32, .n_dims = 1, .dim = {n}, .data = data};
+}
+
+/* NaN has many bit patterns; in the file "none yet" is always the same one. */
+static double one_nan(double v)
+{
+    return isnan(v) ? (double)NAN : v;
+}
+
+static enum qn_status write_file(const char *path, const struct qn_progress *at,
+                                 const struct arrays *a, struct qn_err *err)
+{
+    struct qn_progress p = *at;
+    p.eval_loss = one_nan(p.eval_loss);
+    p.best_loss = one_nan(p.best_loss);
+    struct qn_st_tensor tensors[N_FIELDS + 3];
+    size_t n = 0;
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        tensors[n++] = (struct qn_st_tensor){
+            .name = fields[i].name,
+            .dtype = fields[i].dtype,
+            .n_dims = 1,
+            .dim = {1},
+            .data = (const char *)&p + fields[i].offset,
+        };
+    }
+    if (a->n_moment > 0) {
+        tensors[n++] = floats_tensor("optim.m", a->m, a->n_moment);
+        tensors[n++] = floats_tensor("optim.v", a->v, a->n_moment);
+    }
+    tensors[n++] = floats_tensor("carried", a->carried, a->n_carried);
+    return qn_st_write(path, tensors, n, NULL, 0, err);
+}
+
+enum qn_status qn_state_save(const char *path, const struct qn_progress *at,
+                             const struct qn_optim *optim, struct qn_pass *pass,
+                             struct qn_err *err)
+{
+    struct arrays a;
+    enum qn_status st = arrays_init(&a, optim, pass, err);
+    if (st) {
+        return st;
+    }
+    if (a.n_moment > 0) {
+        st = qn_optim_read(optim, a.m, a.v, err);
+    }
+    if (!st) {
+        st = qn_pass_read_state(pass, a.carried, err);
+    }
+    if (!st) {
+        st = write_file(path, at, &a, err);
+    }
+    arrays_fini(&a);
+    return st;
+}
+
+/* The tensor of this name with n elements. */
+static enum qn_status find(const struct qn_st_file *f, const char *path,
+                           const char *name, size_t n,
+                           const struct qn_st_tensor **out, struct qn_err *err)
+{
+    const struct qn_st_tensor *t = qn_st_find(f, name);
+    if (!t) {
+        return qn_fail(err, QN_EFORMAT, "%s: %s is missing", path, name);
+    }
+    if (qn_st_count(t) != n) {
+        return qn_fail(err, QN_EFORMAT,
+                       "%s: %s has %zu values, this run needs %zu", path, name,
+                       qn_st_count(t), n);
+    }
+    *out = t;
+    return QN_OK;
+}
+
+static enum qn_status read_floats(const struct qn_st_file *f, const char *path,
+                                  const char *name, float *out, size_t n,
+                                  struct qn_err *err)
+{
+    const struct qn_st_tensor *t;
+    enum qn_status st = find(f, path, name, n, &t, err);
+    if (st) {
+        return st;
+    }
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (float)qn_st_value(t, i);
+    }
+    return QN_OK;
+}
+
+static enum qn_status read_fields(const struct qn_st_file *f, const char *path,
+                                  struct qn_progress *p, struct qn_err *err)
+{
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        const struct qn_st_tensor *t;
+        enum qn_status st = find(f, path, fields[i].name, 1, &t, err);
+        if (st) {
+            return st;
+        }
+        char *at = (char *)p + fields[i].offset;
+        if (fields[i].dtype == QN_F64) {
+            *(double *)(void *)at = qn_st_value(t, 0);
+        } else {
+            *(int64_t *)(void *)at = (int64_t)qn_st_value(t, 0);
+        }
+    }
+    if (p->step < 0 || p->updates < 0 || p->segment < 0 || p->epoch < 0) {
+        return qn_fail(err, QN_EFORMAT, "%s: a counter is negative", path);
+    }
+    return QN_OK;
+}
+
+static enum qn_status read_arrays(const struct qn_st_file *f, const char *path,
+                                  struct arrays *a, struct qn_err *err)
+{
+    enum qn_status st = QN_OK;
+    if (a->n_moment > 0) {
+        st = read_floats(f, path, "optim.m", a->m, a->n_moment, err);
+        if (!st) {
+            st = read_floats(f, path, "optim.v", a->v, a->n_moment, err);
+        }
+    }
+    if (st) {
+        return st;
+    }
+    return read_floats(f, path, "carried", a->carried, a->n_carried, err);
+}
+
+enum qn_status qn_state_load(const char *path, struct qn_progress *at,
+                             struct qn_optim *optim, struct qn_pass *pass,
+                             struct qn_err *err)
+{
+    struct qn_st_file *f = NULL;
+    struct arrays a = {0};
+    struct qn_progress p = qn_progress_zero();
+    enum qn_status st = qn_st_open(path, &f, err);
+    if (!st) {
+        st = arrays_init(&a, optim, pass, err);
+    }
+    if (!st) {
+        st = read_fields(f, path, &p, err);
+    }
+    if (!st) {
+        st = read_arrays(f, path, &a, err);
+    }
+    if (!st) {
+        if (a.n_moment > 0) {
+            qn_optim_write(optim, a.m, a.v);
+        }
+        qn_pass_write_state(pass, a.carried);
+        *at = p;
+    }
+    arrays_fini(&a);
+    qn_st_close(f);
+    return st;
+}

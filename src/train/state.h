@@ -1,0 +1,37 @@
+/* state.h - state.safetensors: what training needs beside the weights.
+ *
+ * It holds the optimiser's moments, the counters, the place in the data and
+ * the state carried between segments; no time, host, name or path, so that
+ * equal training gives equal bytes. Settings changed by hand are not in it:
+ * events.jsonl has them (train/history.h).
+ */
+#ifndef QN_TRAIN_STATE_H
+#define QN_TRAIN_STATE_H
+
+#include "model/model.h"
+#include "train/optim.h"
+
+struct qn_progress {
+    int64_t step;    /* steps done, those without an update included */
+    int64_t updates; /* steps whose gradients were finite: the optimiser's t */
+    int64_t epoch;   /* epochs done */
+    int64_t segment; /* of this epoch, the next one to be read */
+    int64_t evals;   /* evaluations that the schedule asked for */
+    int64_t eval_step; /* of the last one; -1 = none yet */
+    double eval_loss;  /* its loss; NaN = none yet */
+    int64_t best_step; /* of the lowest loss; -1 = none yet */
+    double best_loss;  /* NaN = none yet */
+};
+
+struct qn_progress qn_progress_zero(void);
+
+enum qn_status qn_state_save(const char *path, const struct qn_progress *at,
+                             const struct qn_optim *optim, struct qn_pass *pass,
+                             struct qn_err *err);
+/* QN_EFORMAT when a tensor is missing or has another size; nothing has been
+ * changed then. */
+enum qn_status qn_state_load(const char *path, struct qn_progress *at,
+                             struct qn_optim *optim, struct qn_pass *pass,
+                             struct qn_err *err);
+
+#endif

@@ -1,0 +1,25 @@
+/* text.h - the corpus and the vocabulary of a run, as its spec names them. */
+#ifndef QN_TRAIN_TEXT_H
+#define QN_TRAIN_TEXT_H
+
+#include "data/corpus.h"
+#include "train/trainer.h"
+
+/* Open the text of a spec. vocab: a run's fixed vocabulary, borrowed for the
+ * corpus's lifetime, or NULL to make one. */
+enum qn_status qn_text_open(const struct qn_train_env *env,
+                            const struct qn_spec *spec,
+                            const struct qn_vocab *vocab,
+                            struct qn_corpus **out, struct qn_err *err);
+
+/* The vocabulary that stands in a run's folder. */
+enum qn_status qn_text_vocab(const char *run_path, const struct qn_spec *spec,
+                             struct qn_vocab **out, struct qn_err *err);
+
+/* Ids of a prompt, written as the text was read (data.lower); the caller frees
+ * them. A symbol that the vocabulary lacks is QN_EUSAGE naming it. */
+enum qn_status qn_text_prompt(const struct qn_vocab *vocab,
+                              const struct qn_spec *spec, const char *prompt,
+                              int32_t **ids, size_t *n, struct qn_err *err);
+
+#endif

@@ -1,0 +1,425 @@
+/* trainer.c - one run as a plain object: step it, and it trains. */
+#include "train/trainer_self.h"
+
+#include "base/clock.h"
+#include "model/checkpoint.h"
+#include "train/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool ended(const struct qn_trainer *t)
+{
+    return t->state != QN_RUN_ACTIVE && t->state != QN_RUN_PAUSED;
+}
+
+/* Nothing is left to train. */
+static bool is_over(const struct qn_trainer *t)
+{
+    double after = t->spec.stop.after;
+    return t->at.step >= qn_trainer_steps_total(t) ||
+           (after > 0 && t->seconds >= after);
+}
+
+/* The statistics of the step that is being made: step 1 and every so often. */
+static bool stats_due(const struct qn_trainer *t)
+{
+    if (!(t->spec.stats.every.amount > 0)) {
+        return false;
+    }
+    struct qn_moment next = qn_trainer_moment(t);
+    next.step++;
+    return next.step == 1 ||
+           qn_period_due(t->spec.stats.every, &t->before, &next);
+}
+
+static enum qn_status count_cells(struct qn_trainer *t, struct qn_err *err)
+{
+    t->stats.step = t->at.step + 1;
+    t->stats.n_layers = t->spec.model.layers;
+    for (int i = 0; i < t->stats.n_layers; i++) {
+        qn_hist_init(&t->stats.layer[i], (float)t->spec.stats.near);
+        enum qn_status st =
+            qn_pass_count_cells(t->pass, i, &t->stats.layer[i], err);
+        if (st) {
+            return st;
+        }
+    }
+    return QN_OK;
+}
+
+/* Forward, backward and update on the next segment. */
+static enum qn_status compute(struct qn_trainer *t, bool with_stats,
+                              struct qn_step_result *out, struct qn_err *err)
+{
+    const struct qn_backend_ops *ops = t->be->ops;
+    struct qn_segment segment = {
+        .ids = t->ids,
+        .targets = t->targets,
+        .steps = qn_streams_segment(&t->streams, (size_t)t->at.segment, t->ids,
+                                    t->targets, NULL),
+        .seed = (uint64_t)t->spec.seed,
+        .step = (uint64_t)t->at.step + 1,
+    };
+    ops->step_begin(t->be);
+    qn_pass_forward(t->pass, &segment);
+    if (with_stats) {
+        enum qn_status st = count_cells(t, err);
+        if (st) {
+            return st;
+        }
+    }
+    qn_pass_backward(t->pass);
+    struct qn_tensor grads = qn_model_grads(t->model);
+    ops->grad_norm(t->be, grads);
+    struct qn_update update = qn_optim_update(&t->spec, t->at.updates + 1);
+    ops->update(t->be, &update, qn_model_weights(t->model), grads, t->optim.m,
+                t->optim.v);
+    return ops->step_end(t->be, out, err);
+}
+
+/* On to the next segment; at an epoch's end the streams start anew. A step that
+ * was not finite leaves the carried state as it was before it: the next segment
+ * then follows an older one, which is better than NaN for ever. */
+static void advance(struct qn_trainer *t, bool finite)
+{
+    t->at.step++;
+    if (finite) {
+        t->at.updates++;
+        qn_pass_carry(t->pass);
+    }
+    t->at.segment++;
+    if ((size_t)t->at.segment == t->streams.n_segments) {
+        t->at.segment = 0;
+        t->at.epoch++;
+        qn_pass_restart(t->pass);
+    }
+}
+
+static void report(struct qn_trainer *t, const struct qn_step_result *r,
+                   bool with_stats)
+{
+    struct qn_step_record record = {
+        .step = t->at.step,
+        .epoch = (double)t->at.step / (double)t->streams.n_segments,
+        .loss = r->loss_sum / r->count,
+        .lr = t->spec.optim.lr,
+        .grad_norm = r->norm,
+        .tokens_per_s = qn_speed_now(&t->speed),
+    };
+    qn_record_step(t->record, &record, t->seconds);
+    if (t->sink.step) {
+        t->sink.step(t->sink.user, &record);
+    }
+    if (!with_stats) {
+        return;
+    }
+    qn_record_stats(t->record, &t->stats);
+    if (t->sink.stats) {
+        t->sink.stats(t->sink.user, &t->stats);
+    }
+}
+
+/* Add the time since *mark to the seconds of training. */
+static double lap(struct qn_trainer *t, double *mark)
+{
+    double now = qn_clock_now();
+    double passed = now - *mark;
+    t->seconds += passed;
+    *mark = now;
+    return passed;
+}
+
+static enum qn_status fail(struct qn_trainer *t, enum qn_status status,
+                           const char *why, struct qn_err *err)
+{
+    t->state = QN_RUN_FAILED;
+    qn_trainer_tell(t, QN_NOTE_FAILED, "failed", "error", why);
+    return qn_fail(err, status, "%s", why);
+}
+
+/* What was not finite, for a person. */
+static const char *nan_sentence(const struct qn_step_result *r)
+{
+    return isfinite(r->loss_sum) ? "the gradient is not finite"
+                                 : "the loss is not finite";
+}
+
+static void react_to_nan(struct qn_trainer *t, const struct qn_step_result *r)
+{
+    switch (t->spec.stop.nan) {
+    case QN_NAN_PAUSE:
+        qn_trainer_pause(t, nan_sentence(r));
+        break;
+    case QN_NAN_STOP:
+        /* A checkpoint that fails has paused the run and was told. */
+        (void)qn_trainer_stop(t, true, NULL);
+        break;
+    case QN_NAN_IGNORE:
+        break;
+    }
+}
+
+/* One step of training and what is due after it. */
+static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
+{
+    double mark = qn_clock_now();
+    bool with_stats = stats_due(t);
+    struct qn_step_result result;
+    struct qn_err why;
+    enum qn_status st = compute(t, with_stats, &result, &why);
+    if (st) {
+        return fail(t, st, why.text, err);
+    }
+    advance(t, result.finite);
+    double tokens = (double)t->spec.batch * (double)t->spec.seq;
+    qn_speed_add(&t->speed, tokens, lap(t, &mark));
+    report(t, &result, with_stats);
+    if (!result.finite) {
+        qn_trainer_tell(t, QN_NOTE_NAN, "nan", "text", nan_sentence(&result));
+    }
+    qn_trainer_do_due(t);
+    (void)lap(t, &mark);
+    if (!result.finite) {
+        react_to_nan(t, &result);
+    }
+    return QN_OK;
+}
+
+/* Checkpoint this step unless that has been done. */
+static enum qn_status save_once(struct qn_trainer *t, struct qn_err *err)
+{
+    bool best = t->at.best_step == t->at.step;
+    if (t->checkpoint_step == t->at.step && t->checkpoint_is_best == best) {
+        return QN_OK;
+    }
+    return qn_trainer_save(t, err);
+}
+
+/* Put the best weights into the model, for what is asked of it after the end.
+ */
+static void restore_best(struct qn_trainer *t)
+{
+    if (t->spec.stop.restore != QN_RESTORE_BEST || t->at.best_step < 0 ||
+        t->at.best_step == t->at.step) {
+        return;
+    }
+    char *folder = NULL;
+    int64_t step;
+    struct qn_err err;
+    enum qn_status st = qn_run_dir_find_checkpoint(
+        qn_run_dir_path(t->dir), "best", &folder, &step, &err);
+    if (!st) {
+        char *path = qn_path_join(folder, "model.safetensors");
+        st = qn_checkpoint_load(t->model, path, &err);
+        free(path);
+    }
+    free(folder);
+    if (st) {
+        qn_log_write(t->env.log, QN_LOG_WARN,
+                     "the best weights cannot be restored: %s", err.text);
+    }
+}
+
+/* The end of all steps. What fails on the way has paused the run, which then
+ * tries again from here. */
+static void finish(struct qn_trainer *t)
+{
+    if (qn_trainer_evaluate(t, NULL) || save_once(t, NULL)) {
+        return;
+    }
+    restore_best(t);
+    t->state = QN_RUN_DONE;
+    struct qn_json *line = qn_record_begin(t->record, "done", t->at.step);
+    qn_json_kdouble(line, "seconds", t->seconds);
+    if (t->at.best_step >= 0) {
+        qn_json_key(line, "best");
+        qn_json_object(line);
+        qn_json_kint(line, "step", t->at.best_step);
+        qn_json_kdouble(line, "loss", t->at.best_loss);
+        qn_json_end_object(line);
+    }
+    qn_record_end(t->record);
+    struct qn_note note = {
+        .kind = QN_NOTE_DONE,
+        .loss = t->at.best_loss,
+        .seconds = t->seconds,
+    };
+    qn_trainer_note(t, &note, "");
+}
+
+enum qn_status qn_trainer_step(struct qn_trainer *t, struct qn_err *err)
+{
+    if (t->state != QN_RUN_ACTIVE) {
+        return qn_fail(err, QN_ESTATE, "run %s is not training",
+                       qn_trainer_id(t));
+    }
+    if (!is_over(t)) {
+        enum qn_status st = train(t, err);
+        if (st) {
+            return st;
+        }
+    }
+    const char *trouble = qn_record_trouble(t->record);
+    if (trouble) {
+        qn_trainer_pause(t, trouble);
+    }
+    if (t->state == QN_RUN_ACTIVE && is_over(t)) {
+        finish(t);
+    }
+    return QN_OK;
+}
+
+enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
+                               struct qn_err *err)
+{
+    if (ended(t)) {
+        return QN_OK;
+    }
+    if (save) {
+        /* Only the wish to stop at once keeps the weights from being saved. */
+        enum qn_status st = qn_trainer_evaluate(t, err);
+        if (st != QN_ESTOPPED) {
+            st = save_once(t, err);
+        }
+        if (st) {
+            return st;
+        }
+        restore_best(t);
+    }
+    t->state = QN_RUN_STOPPED;
+    qn_trainer_tell(t, QN_NOTE_STOPPED, "stop", NULL, NULL);
+    return QN_OK;
+}
+
+enum qn_status qn_trainer_checkpoint(struct qn_trainer *t, struct qn_err *err)
+{
+    if (ended(t)) {
+        return qn_fail(err, QN_ESTATE, "run %s has ended", qn_trainer_id(t));
+    }
+    return qn_trainer_save(t, err);
+}
+
+void qn_trainer_pause(struct qn_trainer *t, const char *why)
+{
+    if (t->state != QN_RUN_ACTIVE) {
+        return;
+    }
+    t->state = QN_RUN_PAUSED;
+    qn_trainer_tell(t, QN_NOTE_PAUSE, "pause", "why", why);
+}
+
+void qn_trainer_unpause(struct qn_trainer *t)
+{
+    if (t->state != QN_RUN_PAUSED) {
+        return;
+    }
+    struct qn_err err;
+    if (qn_record_flush(t->record, &err)) {
+        struct qn_note still = {.kind = QN_NOTE_PAUSE};
+        qn_trainer_note(t, &still, err.text);
+        return;
+    }
+    t->state = QN_RUN_ACTIVE;
+    if (t->checkpoint_owed && qn_trainer_save(t, &err)) {
+        return;
+    }
+    qn_trainer_tell(t, QN_NOTE_RESUME, "resume", NULL, NULL);
+}
+
+/* A prompt is checked while the person who set it is still there. */
+static enum qn_status check_prompt(const struct qn_trainer *t,
+                                   const struct qn_spec *spec,
+                                   struct qn_err *err)
+{
+    int32_t *ids;
+    size_t n;
+    enum qn_status st = qn_text_prompt(qn_corpus_vocab(t->corpus), spec,
+                                       spec->sample.prompt, &ids, &n, err);
+    if (!st) {
+        free(ids);
+    }
+    return st;
+}
+
+enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
+                              const char *value, struct qn_err *err)
+{
+    if (ended(t)) {
+        return qn_fail(err, QN_ESTATE, "run %s has ended", qn_trainer_id(t));
+    }
+    struct qn_spec changed = t->spec;
+    enum qn_status st = qn_settings_change(&changed, key, value, err);
+    if (!st) {
+        st = check_prompt(t, &changed, err);
+    }
+    if (st) {
+        return st;
+    }
+    t->spec = changed;
+    qn_model_set_spec(t->model, &t->spec);
+    qn_trainer_tell_set(t, key);
+    return QN_OK;
+}
+
+void qn_trainer_set_interrupt(struct qn_trainer *t, bool (*asked)(void *user),
+                              void *user)
+{
+    qn_measure_set_interrupt(t->measure, asked, user);
+}
+
+enum qn_trainer_state qn_trainer_state(const struct qn_trainer *t)
+{
+    return t->state;
+}
+
+const struct qn_spec *qn_trainer_spec(const struct qn_trainer *t)
+{
+    return &t->spec;
+}
+
+const char *qn_trainer_dir(const struct qn_trainer *t)
+{
+    return qn_run_dir_path(t->dir);
+}
+
+const char *qn_trainer_id(const struct qn_trainer *t)
+{
+    return qn_run_dir_id(t->dir);
+}
+
+int64_t qn_trainer_step_count(const struct qn_trainer *t)
+{
+    return t->at.step;
+}
+
+int64_t qn_trainer_steps_per_epoch(const struct qn_trainer *t)
+{
+    return (int64_t)t->streams.n_segments;
+}
+
+int64_t qn_trainer_steps_total(const struct qn_trainer *t)
+{
+    return qn_total_steps(&t->spec, qn_trainer_steps_per_epoch(t));
+}
+
+double qn_trainer_seconds(const struct qn_trainer *t)
+{
+    return t->seconds;
+}
+
+bool qn_trainer_best(const struct qn_trainer *t, int64_t *step, double *loss)
+{
+    if (t->at.best_step < 0) {
+        return false;
+    }
+    *step = t->at.best_step;
+    *loss = t->at.best_loss;
+    return true;
+}
+
+struct qn_measure *qn_trainer_measure(struct qn_trainer *t)
+{
+    return t->measure;
+}

@@ -1,0 +1,77 @@
+/* trainer_self.h - inside of a trainer, for the files that share it: build.c
+ * puts one together, trainer.c steps it, after.c does what is due after a step,
+ * resume.c and import.c start from what a folder or a file holds. */
+#ifndef QN_TRAIN_TRAINER_SELF_H
+#define QN_TRAIN_TRAINER_SELF_H
+
+#include "data/batch.h"
+#include "model/model.h"
+#include "train/code.h"
+#include "train/optim.h"
+#include "train/record.h"
+#include "train/schedule.h"
+#include "train/state.h"
+#include "train/trainer.h"
+
+struct qn_trainer {
+    struct qn_train_env env; /* pool, log and strings borrowed */
+    struct qn_sink sink;
+    struct qn_spec spec; /* live keys as they are now */
+    enum qn_trainer_state state;
+
+    struct qn_backend *be;
+    struct qn_vocab *fixed_vocab; /* of a resumed run; the corpus borrows it */
+    struct qn_corpus *corpus;
+    struct qn_model *model;
+    struct qn_pass *pass;
+    struct qn_optim optim;
+    struct qn_streams streams;
+    int32_t *ids, *targets; /* [batch, seq]: the segment of this step */
+    struct qn_measure *measure;
+
+    struct qn_run_dir *dir;
+    struct qn_record *record;
+
+    struct qn_progress at;   /* what checkpoints hold */
+    int64_t checkpoint_step; /* of the newest one; -1 = none */
+    bool checkpoint_is_best;
+    bool checkpoint_owed;    /* one failed and must be made before going on */
+    struct qn_moment before; /* when due things were last looked at */
+    double seconds;          /* of training: the time inside steps */
+    struct qn_speed speed;
+    struct qn_stats_record stats; /* of the newest step that took them */
+};
+
+/* All but folder and weights. vocab: a run's fixed one, taken (also on
+ * failure), or NULL. */
+enum qn_status qn_trainer_build(const struct qn_train_env *env,
+                                const struct qn_spec *spec,
+                                const struct qn_sink *sink,
+                                struct qn_vocab *vocab, struct qn_trainer **out,
+                                struct qn_err *err);
+/* Make the folder of a new run. */
+enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err);
+struct qn_code qn_trainer_code(const struct qn_trainer *t);
+
+/* Where the run stands, in all units. */
+struct qn_moment qn_trainer_moment(const struct qn_trainer *t);
+/* A note of this kind at this step and epoch, with the text cut to fit. */
+void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
+                     const char *text);
+/* An event without more to it than a text under a key (NULL: none), recorded
+ * and told. */
+void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
+                     const char *event, const char *key, const char *text);
+/* Record a 'set' that has been made. */
+void qn_trainer_tell_set(struct qn_trainer *t, const char *key);
+
+/* Evaluate on the split for the schedule: recorded, told, compared with the
+ * best. QN_ESTOPPED when interrupted; anything else that goes wrong pauses the
+ * run. */
+enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err);
+/* Write a checkpoint; a failure pauses the run and is owed. */
+enum qn_status qn_trainer_save(struct qn_trainer *t, struct qn_err *err);
+/* Evaluation, sample and checkpoint if due after this step. */
+void qn_trainer_do_due(struct qn_trainer *t);
+
+#endif

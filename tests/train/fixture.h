@@ -1,0 +1,68 @@
+/* fixture.h - a store in a temporary folder, a tiny text, and runs over it. */
+#ifndef QN_TRAIN_FIXTURE_H
+#define QN_TRAIN_FIXTURE_H
+
+#include "train/trainer.h"
+
+#include <jansson.h>
+
+#define FIXTURE_NOTES 256
+#define FIXTURE_STEPS 1024
+
+/* What a sink was told. */
+struct told {
+    struct qn_note note[FIXTURE_NOTES];
+    int n_notes;
+    struct qn_step_record step[FIXTURE_STEPS];
+    int n_steps;
+    struct qn_stats_record stats; /* the newest */
+    int n_stats;
+};
+
+struct fixture {
+    char *folder; /* removed at the end */
+    char *text;   /* path of the text: "text.txt" in the folder */
+    char *store;
+    struct qn_log *log;
+    struct qn_str lines; /* what was logged, a line each */
+    struct qn_train_env env;
+    struct told told;
+    struct qn_sink sink; /* fills told */
+};
+
+/* cmocka's setup and teardown; the state is a struct fixture. */
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
+/* Write a file in the folder; returns its path, the caller's to free. */
+char *fixture_write(struct fixture *f, const char *name, const char *text);
+
+/* A small run over the text: these assignments (NULL at the end) over
+ * settings that suit it. */
+struct qn_spec fixture_spec(struct fixture *f, const char *const *assignments);
+struct qn_trainer *fixture_create(struct fixture *f,
+                                  const char *const *assignments);
+struct qn_trainer *fixture_resume(struct fixture *f, const char *run,
+                                  const char *const *changes, int n);
+/* Steps until 'step' are done or the run no longer trains. */
+void fixture_run(struct qn_trainer *t, int64_t step);
+/* Run it to its end, free it, return its folder (the caller's to free). */
+char *fixture_finish(struct qn_trainer *t);
+
+/* How many notes of this kind came. */
+int fixture_notes(const struct fixture *f, enum qn_note_kind kind);
+/* The newest one; a missing one fails the test. */
+const struct qn_note *fixture_note(const struct fixture *f,
+                                   enum qn_note_kind kind);
+
+/* The same file of two checkpoints has the same bytes. */
+void assert_same_file(const char *run_a, const char *run_b, int64_t step,
+                      const char *file);
+/* Both files of this step's checkpoints, and the losses of all steps. */
+void assert_same_training(const char *run_a, const char *run_b, int64_t step);
+/* Losses of steps 1.. as recorded, at most n; returns how many there are. */
+int recorded_losses(const char *run, double *loss, int n);
+/* Lines of events.jsonl with this event. */
+int recorded_events(const char *run, const char *event);
+
+#endif

@@ -1,0 +1,341 @@
+/* training.c - a run learns, repeats itself, and tells what it does. */
+#include "fixture.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const char *const backends[] = {"ref", "cpu"};
+enum { N_BACKENDS = 2 };
+
+static double mean_loss(const struct told *told, int from, int n)
+{
+    double sum = 0;
+    for (int i = from; i < from + n; i++) {
+        sum += told->step[i].loss;
+    }
+    return sum / n;
+}
+
+static void a_repetitive_text_is_learnt(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < N_BACKENDS; i++) {
+        f->env.backend = backends[i];
+        f->told.n_steps = 0;
+        const char *const settings[] = {"steps=200", "optim.lr=0.02", NULL};
+        free(fixture_finish(fixture_create(f, settings)));
+        assert_int_equal(f->told.n_steps, 200);
+        /* The text has 12 symbols: a blind guess costs about ln 12 = 2.5. */
+        assert_true(mean_loss(&f->told, 0, 5) > 2.0);
+        /* Within a stream nearly every symbol follows from the ones before. */
+        assert_true(mean_loss(&f->told, 190, 10) < 0.4);
+    }
+}
+
+static void the_same_seed_gives_the_same_bytes(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"eval.every=10", "stats.every=3", NULL};
+    for (int i = 0; i < N_BACKENDS; i++) {
+        f->env.backend = backends[i];
+        char *a = fixture_finish(fixture_create(f, settings));
+        char *b = fixture_finish(fixture_create(f, settings));
+        assert_same_training(a, b, 20);
+        free(a);
+        free(b);
+    }
+}
+
+static void another_seed_gives_other_losses(void **state)
+{
+    struct fixture *f = *state;
+    const char *const one[] = {"seed=1", NULL};
+    const char *const two[] = {"seed=2", NULL};
+    char *a = fixture_finish(fixture_create(f, one));
+    char *b = fixture_finish(fixture_create(f, two));
+    double la[20], lb[20];
+    assert_int_equal(recorded_losses(a, la, 20), 20);
+    assert_int_equal(recorded_losses(b, lb, 20), 20);
+    assert_true(la[0] != lb[0]);
+    free(a);
+    free(b);
+}
+
+static void every_step_is_told_and_recorded(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"steps=12", NULL};
+    char *run = fixture_finish(fixture_create(f, settings));
+    double loss[12];
+    assert_int_equal(recorded_losses(run, loss, 12), 12);
+    assert_int_equal(f->told.n_steps, 12);
+    for (int i = 0; i < 12; i++) {
+        const struct qn_step_record *r = &f->told.step[i];
+        assert_int_equal(r->step, i + 1);
+        assert_true(r->loss == loss[i]);
+        assert_true(r->lr == 0.01);
+        assert_true(r->grad_norm > 0);
+        assert_true(r->tokens_per_s > 0);
+        assert_true(fabs(r->epoch - (i + 1) / 40.0) < 1e-12);
+    }
+    free(run);
+}
+
+static void an_end_always_evaluates_and_saves(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"steps=7", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, INT64_MAX);
+    int64_t step;
+    double loss;
+    assert_true(qn_trainer_best(t, &step, &loss));
+    assert_int_equal(step, 7);
+    const struct qn_note *eval = fixture_note(f, QN_NOTE_EVAL);
+    assert_int_equal(eval->step, 7);
+    assert_true(eval->loss == loss && eval->is_best);
+    assert_true(fixture_note(f, QN_NOTE_CHECKPOINT)->is_best);
+    assert_int_equal(fixture_note(f, QN_NOTE_DONE)->step, 7);
+    char *run = fixture_finish(t);
+    char *folder;
+    struct qn_err err;
+    assert_int_equal(
+        qn_run_dir_find_checkpoint(run, "best", &folder, &step, &err), QN_OK);
+    assert_int_equal(step, 7);
+    free(folder);
+    free(run);
+}
+
+static void what_is_due_at_the_end_is_done_once(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"steps=10", "eval.every=5",
+                                    "checkpoint.every=5", NULL};
+    char *run = fixture_finish(fixture_create(f, settings));
+    assert_int_equal(fixture_notes(f, QN_NOTE_EVAL), 2);
+    assert_int_equal(fixture_notes(f, QN_NOTE_CHECKPOINT), 2);
+    assert_int_equal(recorded_events(run, "done"), 1);
+    free(run);
+}
+
+static void epochs_count_in_segments(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"epochs=1.5", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    assert_int_equal(qn_trainer_steps_per_epoch(t), 40);
+    assert_int_equal(qn_trainer_steps_total(t), 60);
+    fixture_run(t, INT64_MAX);
+    assert_int_equal(qn_trainer_step_count(t), 60);
+    qn_trainer_free(t);
+}
+
+static void statistics_come_at_step_one_and_by_their_period(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"steps=12", "stats.every=5", NULL};
+    char *run = fixture_finish(fixture_create(f, settings));
+    assert_int_equal(f->told.n_stats, 3);
+    assert_int_equal(f->told.stats.step, 10);
+    assert_int_equal(f->told.stats.n_layers, 2);
+    for (int i = 0; i < 2; i++) {
+        struct qn_shares s = qn_hist_shares(&f->told.stats.layer[i]);
+        /* batch 4, seq 8, hidden 12 */
+        assert_int_equal(s.count, 4 * 8 * 12);
+        assert_true(fabs(s.negative + s.near + s.positive - 1) < 1e-12);
+    }
+    free(run);
+}
+
+static void statistics_do_not_change_training(void **state)
+{
+    struct fixture *f = *state;
+    const char *const with[] = {"stats.every=1", NULL};
+    char *a = fixture_finish(fixture_create(f, with));
+    char *b = fixture_finish(fixture_create(f, NULL));
+    assert_same_training(a, b, 20);
+    free(a);
+    free(b);
+}
+
+static void asking_does_not_change_training(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_trainer *t = fixture_create(f, NULL);
+    fixture_run(t, 10);
+    struct qn_measure *m = qn_trainer_measure(t);
+    struct qn_evaluation e;
+    struct qn_err err;
+    struct qn_str text = {0};
+    struct qn_text_request r = {.prompt = "the ", .length = 5, .seed = 3};
+    struct qn_stats_record *stats = qn_xcalloc(1, sizeof *stats);
+    assert_int_equal(qn_measure_evaluate(m, QN_TEST, &e, &err), QN_OK);
+    assert_int_equal(qn_measure_stats(m, QN_TEST, 0.1, stats, &err), QN_OK);
+    assert_int_equal(qn_measure_sample(m, &r, &text, &err), QN_OK);
+    assert_int_equal(strncmp(text.text, "the ", 4), 0);
+    assert_int_equal(text.len, 9);
+    qn_str_free(&text);
+    free(stats);
+    char *a = fixture_finish(t);
+    char *b = fixture_finish(fixture_create(f, NULL));
+    assert_same_training(a, b, 20);
+    free(a);
+    free(b);
+}
+
+static void samples_come_by_their_period(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"steps=9", "sample.every=4",
+                                    "sample.length=6", "sample.prompt=the",
+                                    NULL};
+    char *run = fixture_finish(fixture_create(f, settings));
+    assert_int_equal(fixture_notes(f, QN_NOTE_SAMPLE), 2);
+    assert_int_equal(recorded_events(run, "sample"), 2);
+    const struct qn_note *n = fixture_note(f, QN_NOTE_SAMPLE);
+    assert_int_equal(strncmp(n->text, "the", 3), 0);
+    assert_int_equal(strlen(n->text), 9);
+    free(run);
+}
+
+static void a_prompt_of_unknown_symbols_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"sample.prompt=Zoe", NULL};
+    struct qn_spec spec = fixture_spec(f, settings);
+    struct qn_trainer *t;
+    struct qn_err err;
+    assert_int_equal(qn_trainer_create(&f->env, &spec, NULL, &t, &err),
+                     QN_EUSAGE);
+    assert_non_null(strstr(err.text, "\"Z\""));
+    assert_false(qn_path_exists(f->store));
+}
+
+static void a_training_run_does_not_allocate(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"steps=30", NULL};
+    for (int i = 0; i < N_BACKENDS; i++) {
+        f->env.backend = backends[i];
+        struct qn_trainer *t = fixture_create(f, settings);
+        fixture_run(t, 3);
+        uint64_t before = qn_mem_count();
+        fixture_run(t, 12);
+        assert_int_equal(qn_mem_count() - before, 0);
+        qn_trainer_free(t);
+    }
+}
+
+static void a_run_without_valid_split_trains(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"data.valid=0", "data.test=0",
+                                    "eval.every=5", NULL};
+    char *run = fixture_finish(fixture_create(f, settings));
+    assert_int_equal(fixture_notes(f, QN_NOTE_EVAL), 0);
+    assert_int_equal(fixture_notes(f, QN_NOTE_CHECKPOINT), 1);
+    assert_non_null(strstr(f->lines.text, "no valid split"));
+    free(run);
+}
+
+static void a_stop_that_saves_can_be_resumed(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_err err;
+    struct qn_trainer *t = fixture_create(f, NULL);
+    fixture_run(t, 8);
+    assert_int_equal(qn_trainer_stop(t, true, &err), QN_OK);
+    assert_int_equal(qn_trainer_state(t), QN_RUN_STOPPED);
+    assert_int_equal(fixture_notes(f, QN_NOTE_EVAL), 1);
+    assert_int_equal(qn_trainer_stop(t, true, &err), QN_OK);
+    assert_int_equal(fixture_notes(f, QN_NOTE_STOPPED), 1);
+    assert_int_equal(qn_trainer_step(t, &err), QN_ESTATE);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+    t = fixture_resume(f, run, NULL, 0);
+    assert_int_equal(qn_trainer_step_count(t), 8);
+    free(fixture_finish(t));
+    char *whole = fixture_finish(fixture_create(f, NULL));
+    assert_same_file(run, whole, 20, "model.safetensors");
+    free(whole);
+    free(run);
+}
+
+static void a_stop_that_discards_leaves_the_last_checkpoint(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"checkpoint.every=5", NULL};
+    struct qn_err err;
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, 8);
+    assert_int_equal(qn_trainer_stop(t, false, &err), QN_OK);
+    assert_int_equal(fixture_notes(f, QN_NOTE_EVAL), 0);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+    t = fixture_resume(f, run, NULL, 0);
+    assert_int_equal(qn_trainer_step_count(t), 5);
+    qn_trainer_free(t);
+    free(run);
+}
+
+static void a_run_ends_after_its_time(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"stop.after=0.000001 s", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, INT64_MAX);
+    assert_int_equal(qn_trainer_state(t), QN_RUN_DONE);
+    assert_int_equal(qn_trainer_step_count(t), 1);
+    assert_int_equal(fixture_notes(f, QN_NOTE_CHECKPOINT), 1);
+    qn_trainer_free(t);
+}
+
+static void a_text_that_is_too_short_makes_no_folder(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"batch=400", NULL};
+    struct qn_spec spec = fixture_spec(f, settings);
+    struct qn_trainer *t;
+    struct qn_err err;
+    assert_int_equal(qn_trainer_create(&f->env, &spec, NULL, &t, &err),
+                     QN_EUSAGE);
+    assert_false(qn_path_exists(f->store));
+}
+
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_repetitive_text_is_learnt),
+        CASE(the_same_seed_gives_the_same_bytes),
+        CASE(another_seed_gives_other_losses),
+        CASE(every_step_is_told_and_recorded),
+        CASE(an_end_always_evaluates_and_saves),
+        CASE(what_is_due_at_the_end_is_done_once),
+        CASE(epochs_count_in_segments),
+        CASE(statistics_come_at_step_one_and_by_their_period),
+        CASE(statistics_do_not_change_training),
+        CASE(asking_does_not_change_training),
+        CASE(samples_come_by_their_period),
+        CASE(a_prompt_of_unknown_symbols_is_refused),
+        CASE(a_training_run_does_not_allocate),
+        CASE(a_run_without_valid_split_trains),
+        CASE(a_stop_that_saves_can_be_resumed),
+        CASE(a_stop_that_discards_leaves_the_last_checkpoint),
+        CASE(a_run_ends_after_its_time),
+        CASE(a_text_that_is_too_short_makes_no_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
