@@ -31,6 +31,10 @@ static const struct rule rules[] = {
      "<number> <many> (and <number> <many>) <past> <place>.|"
      "if <is>, then <is>.|<hero> did not <plain> <the one>; <he> <past> "
      "<the one> instead."},
+    {"opening",
+     "<hero> came to <place> <time>.|<time>, <hero> <moved> near <place>.|"
+     "there was <the one> in <place>, and <hero> <past> it.|"
+     "<hero> was the <quality> <one> of <place>."},
     {"did",
      "<someone> <past> <the one>|<someone> <past> <the many>|"
      "<the many> <past> <the one>|<hero> <past> <the one> <where>|"
@@ -201,11 +205,12 @@ static void expand(struct writer *w, const char *name, size_t len, int depth)
     expand_text(w, text, depth);
 }
 
-/* A sentence begins with a capital, inside its quotation mark if it has one. */
-static void add_sentence(struct writer *w)
+/* A sentence begins with a capital, inside its quotation mark if it has one.
+ */
+static void add_sentence(struct writer *w, const char *rule)
 {
     size_t start = w->out.len;
-    expand(w, "sentence", strlen("sentence"), 0);
+    expand(w, rule, strlen(rule), 0);
     char *first = w->out.text + start;
     first += *first == '"';
     if (*first >= 'a' && *first <= 'z') {
@@ -218,8 +223,9 @@ static void add_paragraph(struct writer *w)
 {
     w->hero = &heroes[draw(w, N_HEROES)];
     w->place = places[draw(w, N_PLACES)];
+    add_sentence(w, "opening");
     for (size_t n = 4 + draw(w, 6); n > 0; n--) {
-        add_sentence(w);
+        add_sentence(w, "sentence");
     }
 }
 
