@@ -185,7 +185,10 @@ const char *qn_text_value(char *buf, size_t size, double v)
 {
     double a = fabs(v);
     if (!isfinite(v)) {
-        (void)snprintf(buf, size, "%s", isnan(v) ? "NaN" : v > 0 ? "inf" : "-inf");
+        (void)snprintf(buf, size, "%s",
+                       isnan(v) ? "NaN"
+                       : v > 0  ? "inf"
+                                : "-inf");
     } else if (a >= 1e5 || (a > 0 && a < 1e-3)) {
         (void)snprintf(buf, size, "%.2g", v);
     } else {

@@ -11,9 +11,9 @@
 
 #define REPLACEMENT 0xfffdu
 
-static struct qn_cell blank_cell(void)
+static struct qn_canvas_cell blank_cell(void)
 {
-    return (struct qn_cell){.glyph = ' ', .role = QN_ROLE_TEXT};
+    return (struct qn_canvas_cell){.glyph = ' ', .role = QN_ROLE_TEXT};
 }
 
 static bool inside(const struct qn_canvas *c, int row, int col)
@@ -21,7 +21,8 @@ static bool inside(const struct qn_canvas *c, int row, int col)
     return row >= 0 && row < c->rows && col >= 0 && col < c->cols;
 }
 
-static struct qn_cell *cell_at(const struct qn_canvas *c, int row, int col)
+static struct qn_canvas_cell *cell_at(const struct qn_canvas *c, int row,
+                                      int col)
 {
     return &c->cells[(size_t)row * (size_t)c->cols + (size_t)col];
 }
@@ -53,7 +54,7 @@ void qn_canvas_fini(struct qn_canvas *c)
 /* A cell is about to change: the other half of a wide character in it goes. */
 static void break_wide(struct qn_canvas *c, int row, int col)
 {
-    struct qn_cell *here = cell_at(c, row, col);
+    struct qn_canvas_cell *here = cell_at(c, row, col);
     if (here->glyph == 0 && col > 0) {
         here[-1].glyph = ' ';
     }
@@ -67,7 +68,7 @@ static void set_cell(struct qn_canvas *c, int row, int col, uint32_t glyph,
 {
     break_wide(c, row, col);
     *cell_at(c, row, col) =
-        (struct qn_cell){.glyph = glyph, .role = (uint8_t)role};
+        (struct qn_canvas_cell){.glyph = glyph, .role = (uint8_t)role};
 }
 
 void qn_canvas_clear(struct qn_canvas *c, struct qn_rect where)
@@ -174,8 +175,8 @@ static struct border border_for(enum qn_glyphs glyphs)
     return (struct border){'+', '+', '+', '+', '-', '|'};
 }
 
-static void draw_border(struct qn_canvas *c, struct qn_rect w, enum qn_role role,
-                        struct border b)
+static void draw_border(struct qn_canvas *c, struct qn_rect w,
+                        enum qn_role role, struct border b)
 {
     int bottom = w.row + w.rows - 1, right = w.col + w.cols - 1;
     for (int col = w.col + 1; col < right; col++) {
@@ -206,8 +207,7 @@ void qn_canvas_box(struct qn_canvas *c, struct qn_rect where, const char *title,
     }
     enum qn_role role = focused ? QN_ROLE_FOCUS : QN_ROLE_TITLE;
     qn_canvas_put(c, where.row, where.col + 2, ' ', role);
-    int used =
-        qn_canvas_text(c, where.row, where.col + 3, room, title, role);
+    int used = qn_canvas_text(c, where.row, where.col + 3, room, title, role);
     qn_canvas_put(c, where.row, where.col + 3 + used, ' ', role);
 }
 
@@ -241,7 +241,7 @@ static void dump_row(const struct qn_canvas *c, int row, bool roles,
 {
     int end = row_end(c, row);
     for (int col = 0; col < end; col++) {
-        const struct qn_cell *cell = cell_at(c, row, col);
+        const struct qn_canvas_cell *cell = cell_at(c, row, col);
         char bytes[4];
         if (roles) {
             char letter = cell->glyph == ' ' ? ' ' : role_letter(cell->role);

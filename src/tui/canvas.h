@@ -28,7 +28,7 @@ enum qn_role {
     QN_ROLE_NEAR,
     QN_ROLE_POSITIVE,
     QN_ROLE_PROMPT,
-    QN_ROLE_KEY, /* a key's name in hints and help */
+    QN_ROLE_KEY,    /* a key's name in hints and help */
     QN_ROLE_SELECT, /* the selected row, a pop-up's choice: reversed */
     QN_N_ROLES
 };
@@ -51,7 +51,7 @@ struct qn_rect {
 /* What the terminal can show. */
 enum qn_glyphs { QN_GLYPHS_BRAILLE, QN_GLYPHS_BLOCK, QN_GLYPHS_ASCII };
 
-void qn_canvas_init(struct qn_canvas *c, int rows, int cols); /* blank */
+void qn_canvas_init(struct qn_canvas *c, int rows, int cols);   /* blank */
 void qn_canvas_resize(struct qn_canvas *c, int rows, int cols); /* blanked */
 void qn_canvas_fini(struct qn_canvas *c);
 void qn_canvas_clear(struct qn_canvas *c, struct qn_rect where);

@@ -8,8 +8,9 @@
 
 struct qn_curve {
     const struct qn_series *series;
-    double smooth;    /* bias-corrected average's decay; 0 = as it is */
-    bool as_marks;    /* few points: a mark each, joined by a line */
+    double smooth; /* bias-corrected average's decay; 0 = as it is */
+    bool as_marks; /* few points: a mark each, joined by a line */
+    bool faint;    /* a background: no legend, no say in the y range */
     enum qn_role role;
     const char *label; /* printed at the line's end and in the legend */
 };
@@ -20,6 +21,7 @@ struct qn_line_plot {
     bool log_y;
     const char *x_label, *y_label;
     enum qn_glyphs glyphs;
+    bool legend_apart; /* qn_plot_legend puts it elsewhere */
 };
 
 /* Axes with labelled ticks, legend with the newest values, and the curves,
@@ -27,6 +29,10 @@ struct qn_line_plot {
  * <= 0 and says so. The y range holds what is drawn, robust against the first
  * few outliers. Too small a rectangle drops labels, then axes. */
 void qn_plot_lines(struct qn_canvas *c, struct qn_rect where,
+                   const struct qn_line_plot *plot);
+/* The legend alone, at the right end of a row; shorter or left out where it
+ * does not fit. Returns the columns it took. */
+int qn_plot_legend(struct qn_canvas *c, struct qn_rect where,
                    const struct qn_line_plot *plot);
 
 /* One row: "L1 " a bar of three parts (negative, near, positive) whose widths

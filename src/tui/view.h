@@ -8,10 +8,10 @@
 
 /* What the person chose; owned by the screen. */
 struct qn_view_state {
-    qn_run_id run;       /* the selected run, 0 = none yet */
-    int layer;           /* selected, from 0 */
+    qn_run_id run; /* the selected run, 0 = none yet */
+    int layer;     /* selected, from 0 */
     bool log_y;
-    double smooth;       /* decay of the training curve's average */
+    double smooth; /* decay of the training curve's average */
     enum qn_glyphs glyphs;
     enum qn_pane focus;
 };
@@ -36,8 +36,7 @@ void qn_scrollback_add(struct qn_scrollback *b, const char *text,
 void qn_scrollback_move(struct qn_scrollback *b, int rows);
 void qn_scrollback_end(struct qn_scrollback *b);
 void qn_view_scrollback(struct qn_canvas *c, struct qn_rect where,
-                        struct qn_scrollback *b,
-                        const struct qn_view_state *s);
+                        struct qn_scrollback *b, const struct qn_view_state *s);
 
 /* A centred box over everything: a title, lines, and choices ("s save"). The
  * lines are scrolled from 'top'. */
@@ -48,5 +47,8 @@ struct qn_popup {
 };
 void qn_view_popup(struct qn_canvas *c, const struct qn_popup *popup,
                    enum qn_glyphs glyphs);
+/* The largest 'top' that still fills the box. */
+int qn_view_popup_last_top(const struct qn_canvas *c,
+                           const struct qn_popup *popup);
 
 #endif

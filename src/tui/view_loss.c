@@ -1,0 +1,139 @@
+/* view_loss.c - the loss pane: training and validation curves. */
+#include "tui/panes.h"
+
+#include "tui/plot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROWS_FOR_FRAME 5
+#define COLS_FOR_FRAME 12
+#define COLS_FOR_AIR 40 /* a blank column inside the border */
+
+struct qn_rect qn_pane_frame(struct qn_canvas *c, struct qn_rect where,
+                             const char *title, bool focused,
+                             enum qn_glyphs glyphs)
+{
+    if (where.rows < ROWS_FOR_FRAME || where.cols < COLS_FOR_FRAME) {
+        return where;
+    }
+    qn_canvas_box(c, where, title, focused, glyphs);
+    int air = where.cols >= COLS_FOR_AIR ? 2 : 1;
+    return (struct qn_rect){where.row + 1, where.col + air, where.rows - 2,
+                            where.cols - 2 * air};
+}
+
+/* The next line of at most 'cols' columns: its bytes, and in *skip those to the
+ * start of the line after it. */
+static int line_bytes(const char *text, int cols, int *skip)
+{
+    int len = (int)strlen(text), used = 0, blank = -1, width = 0;
+    while (used < len) {
+        uint32_t code = 0xfffd;
+        int bytes = qn_utf8_decode(text + used, (size_t)(len - used), &code);
+        width += qn_glyph_width(code);
+        if (width > cols) {
+            break;
+        }
+        blank = text[used] == ' ' ? used : blank;
+        used += bytes > 0 ? bytes : 1;
+    }
+    if (used < len && text[used] != ' ' && blank > 0) {
+        used = blank;
+    }
+    *skip = used + (text[used] == ' ' ? 1 : 0);
+    return used;
+}
+
+void qn_pane_message(struct qn_canvas *c, struct qn_rect where,
+                     const char *text)
+{
+    int lines = 0, skip = 0;
+    for (const char *at = text; *at != '\0'; at += skip) {
+        (void)line_bytes(at, where.cols, &skip);
+        if (skip == 0) {
+            return; /* narrower than a character */
+        }
+        lines++;
+    }
+    int row = where.row + (where.rows > lines ? (where.rows - lines) / 2 : 0);
+    for (int i = 0; i < lines && row < where.row + where.rows; i++, row++) {
+        char line[256];
+        int bytes = line_bytes(text, where.cols, &skip);
+        (void)snprintf(line, sizeof line, "%.*s", bytes, text);
+        int shift = (where.cols - qn_text_width(line)) / 2;
+        qn_canvas_text(c, row, where.col + shift, where.cols - shift, line,
+                       QN_ROLE_DIM);
+        text += skip;
+    }
+}
+
+static bool has_points(const struct qn_series *s)
+{
+    return s != NULL && qn_series_len(s) > 0;
+}
+
+/* Columns left of 'width' on the top border, after the title. */
+static struct qn_rect border_room(struct qn_rect where, int taken)
+{
+    return (struct qn_rect){where.row, where.col + taken, 1,
+                            where.cols - taken - 3};
+}
+
+/* On the top border: how to read the curves, then the legend at the right. */
+static void draw_heading(struct qn_canvas *c, struct qn_rect where,
+                         const struct qn_loss_view *view,
+                         const struct qn_line_plot *plot)
+{
+    int taken = 4 + qn_text_width("loss") + 1;
+    struct qn_rect room = border_room(where, taken);
+    int legend = room.cols > 2 ? qn_plot_legend(c, room, plot) : 0;
+    if (legend > 0) {
+        int from = room.col + room.cols - legend;
+        qn_canvas_put(c, where.row, from - 1, ' ', QN_ROLE_DIM);
+        qn_canvas_put(c, where.row, from + legend, ' ', QN_ROLE_DIM);
+    }
+    char text[64], smooth[32] = "";
+    if (view->smooth > 0) {
+        (void)snprintf(smooth, sizeof smooth, ", smoothed %.4g", view->smooth);
+    }
+    (void)snprintf(text, sizeof text, "nats%s%s ", view->log_y ? ", log" : "",
+                   smooth);
+    if (qn_text_width(text) + 3 <= room.cols - legend) {
+        qn_canvas_text(c, where.row, where.col + taken - 1, -1, text,
+                       QN_ROLE_DIM);
+    }
+}
+
+void qn_pane_loss(struct qn_canvas *c, struct qn_rect where,
+                  const struct qn_loss_view *view)
+{
+    struct qn_rect inside =
+        qn_pane_frame(c, where, "loss", view->focused, view->glyphs);
+    if (!has_points(view->train) && !has_points(view->valid)) {
+        qn_pane_message(c, inside, view->empty);
+        return;
+    }
+    const struct qn_curve curves[] = {
+        {.series = view->train,
+         .role = QN_ROLE_TRAIN,
+         .smooth = view->smooth,
+         .label = "train"},
+        {.series = view->valid,
+         .role = QN_ROLE_VALID,
+         .as_marks = true,
+         .label = "valid"},
+    };
+    bool framed = inside.row > where.row;
+    struct qn_line_plot plot = {.curves = curves,
+                                .n_curves = 2,
+                                .log_y = view->log_y,
+                                .x_label = "step",
+                                .y_label = "nats",
+                                .glyphs = view->glyphs,
+                                .legend_apart = framed};
+    qn_plot_lines(c, inside, &plot);
+    if (framed) {
+        draw_heading(c, where, view, &plot);
+    }
+}
