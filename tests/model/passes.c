@@ -1,0 +1,346 @@
+/* passes.c - carried state, short segments, counts and chance in passes. */
+#include "base/mem.h"
+#include "model/support.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { VOCAB = 13, BATCH = 5, LEN = 29 };
+
+struct net {
+    struct qn_backend *be;
+    struct qn_spec spec;
+    struct qn_model *m;
+    int32_t *ids, *targets; /* [BATCH, LEN] */
+};
+
+static void open_net(struct net *net, const char *backend, struct qn_spec spec)
+{
+    net->be = qn_test_backend(backend);
+    net->spec = spec;
+    net->m = qn_test_model(net->be, &spec, VOCAB);
+    net->ids = qn_test_ids(BATCH * LEN, VOCAB, 21);
+    net->targets = qn_test_ids(BATCH * LEN, VOCAB, 22);
+}
+
+static void close_net(struct net *net)
+{
+    free(net->ids);
+    free(net->targets);
+    qn_model_free(net->m);
+    qn_backend_free(net->be);
+}
+
+static struct qn_spec plain(void)
+{
+    return QN_SPEC("model.hidden=10", "model.embed=7", "model.layers=3",
+                   "model.window=6,3,1");
+}
+
+static struct qn_spec dropping(void)
+{
+    struct qn_spec spec = plain();
+    spec.model.dropout = 0.3;
+    spec.model.embed_dropout = 0.2;
+    return spec;
+}
+
+/* Steps [from, from + n) of every stream, forward. */
+static struct qn_step_result forward(struct net *net, struct qn_pass *p,
+                                     int from, int n, uint64_t step)
+{
+    int32_t ids[BATCH * LEN];
+    int32_t targets[BATCH * LEN];
+    for (int b = 0; b < BATCH; b++) {
+        for (int t = 0; t < n; t++) {
+            ids[b * n + t] = net->ids[b * LEN + from + t];
+            targets[b * n + t] = net->targets[b * LEN + from + t];
+        }
+    }
+    struct qn_segment seg = {ids, targets, n, 9, step, 0};
+    return qn_test_forward(net->m, p, &seg);
+}
+
+static float *logits_of(struct qn_pass *p, int steps)
+{
+    struct qn_err err;
+    float *out = qn_xcalloc((size_t)(BATCH * steps * VOCAB), sizeof *out);
+    assert_int_equal(qn_pass_logits(p, out, &err), QN_OK);
+    return out;
+}
+
+/* Logits differ only by the order in which a product adds up its terms: some
+ * roundings of numbers of size 1. */
+static const double ROUNDING = 2e-6;
+
+static void in_pieces(const char *backend, int room)
+{
+    static const int lengths[] = {5, 1, 2, 5, 4, 1, 1, 5, 5};
+    struct net net;
+    open_net(&net, backend, plain());
+    struct qn_pass *whole = qn_test_pass(net.m, BATCH, LEN, false);
+    struct qn_pass *pieces = qn_test_pass(net.m, BATCH, room, false);
+    double loss = forward(&net, whole, 0, LEN, 0).loss_sum;
+    float *expected = logits_of(whole, LEN);
+    double sum = 0;
+    int from = 0;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        int n = lengths[i];
+        sum += forward(&net, pieces, from, n, 0).loss_sum;
+        qn_pass_carry(pieces);
+        float *got = logits_of(pieces, n);
+        for (int b = 0; b < BATCH; b++) {
+            double d = qn_test_distance(got + b * n * VOCAB,
+                                        expected + (b * LEN + from) * VOCAB,
+                                        (size_t)(n * VOCAB));
+            assert_true(d < ROUNDING);
+        }
+        free(got);
+        from += n;
+    }
+    assert_int_equal(from, LEN);
+    assert_true(fabs(sum / loss - 1) < ROUNDING);
+    free(expected);
+    qn_pass_free(pieces);
+    qn_pass_free(whole);
+    close_net(&net);
+}
+
+static void segment_by_segment_equals_one_long_pass(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        in_pieces(qn_test_backends[i], 5);
+        in_pieces(qn_test_backends[i], 17);
+    }
+}
+
+static void a_forward_without_carry_can_be_repeated(void **state)
+{
+    (void)state;
+    struct net net;
+    open_net(&net, "cpu", dropping());
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    (void)forward(&net, p, 0, 8, 1);
+    qn_pass_carry(p);
+    double first = forward(&net, p, 8, 8, 2).loss_sum;
+    assert_true(forward(&net, p, 8, 8, 3).loss_sum != first);
+    assert_true(forward(&net, p, 8, 8, 2).loss_sum == first);
+    qn_pass_free(p);
+    close_net(&net);
+}
+
+static void restart_begins_streams_anew(void **state)
+{
+    (void)state;
+    struct net net;
+    open_net(&net, "cpu", plain());
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, false);
+    double first = forward(&net, p, 0, 8, 0).loss_sum;
+    qn_pass_carry(p);
+    double carried = forward(&net, p, 0, 8, 0).loss_sum;
+    assert_true(carried != first);
+    qn_pass_restart(p);
+    assert_true(forward(&net, p, 0, 8, 0).loss_sum == first);
+    qn_pass_free(p);
+    close_net(&net);
+}
+
+static void carried_state_moves_to_another_pass(void **state)
+{
+    (void)state;
+    struct net net;
+    struct qn_err err;
+    open_net(&net, "cpu", plain());
+    struct qn_pass *a = qn_test_pass(net.m, BATCH, 8, true);
+    struct qn_pass *b = qn_test_pass(net.m, BATCH, 8, true);
+    size_t len = qn_pass_state_len(a);
+    /* c of 10 in three layers; contexts 5 x 7, 2 x 10 and none. */
+    assert_int_equal(len, BATCH * (3 * 10 + 5 * 7 + 2 * 10));
+    float *state_a = qn_xcalloc(len, sizeof *state_a);
+    float *state_b = qn_xcalloc(len, sizeof *state_b);
+    (void)forward(&net, a, 0, 8, 0);
+    qn_pass_carry(a);
+    assert_int_equal(qn_pass_read_state(a, state_a, &err), QN_OK);
+    qn_pass_write_state(b, state_a);
+    assert_int_equal(qn_pass_read_state(b, state_b, &err), QN_OK);
+    assert_memory_equal(state_a, state_b, len * sizeof *state_a);
+    assert_true(forward(&net, a, 8, 8, 1).loss_sum ==
+                forward(&net, b, 8, 8, 1).loss_sum);
+    free(state_a);
+    free(state_b);
+    qn_pass_free(a);
+    qn_pass_free(b);
+    close_net(&net);
+}
+
+/* The end of the embedded text, rows of embed_dropout included, is the context
+ * of layer 0: nothing is looked up or dropped again. */
+static void the_context_is_what_the_layer_read(void **state)
+{
+    (void)state;
+    struct net net;
+    struct qn_err err;
+    open_net(&net, "ref", dropping());
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    size_t len = qn_pass_state_len(p);
+    float *carried = qn_xcalloc(len, sizeof *carried);
+    float *weights = qn_test_read(net.m, qn_model_weights(net.m));
+    (void)forward(&net, p, 0, 8, 4);
+    qn_pass_carry(p);
+    assert_int_equal(qn_pass_read_state(p, carried, &err), QN_OK);
+    int n_dropped = 0;
+    for (int b = 0; b < BATCH; b++) {
+        const float *rows = carried + BATCH * 10 + b * 5 * 7;
+        for (int i = 0; i < 5 * 7; i++) {
+            int id = net.ids[b * LEN + 3 + i / 7];
+            float whole = weights[id * 7 + i % 7] / 0.8f;
+            bool dropped = rows[i] == 0;
+            n_dropped += dropped;
+            assert_true(dropped || fabsf(rows[i] - whole) < 1e-6f);
+        }
+    }
+    assert_in_range(n_dropped, 10, 80);
+    free(weights);
+    free(carried);
+    qn_pass_free(p);
+    close_net(&net);
+}
+
+static void masked_counts_leave_the_padding_out(void **state)
+{
+    (void)state;
+    static const int n_real[BATCH] = {8, 8, 3, 0, 3};
+    struct net net;
+    struct qn_err err;
+    open_net(&net, "cpu", plain());
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 11, false);
+    (void)forward(&net, p, 0, 8, 0);
+    float *cells = qn_xcalloc(BATCH * 8 * 10, sizeof *cells);
+    for (int k = 0; k < 3; k++) {
+        struct qn_hist got;
+        struct qn_hist all;
+        struct qn_hist expected;
+        qn_hist_init(&got, 0.1f);
+        qn_hist_init(&all, 0.1f);
+        qn_hist_init(&expected, 0.1f);
+        assert_int_equal(qn_pass_cells(p, k, cells, &err), QN_OK);
+        assert_int_equal(qn_pass_count_cells_masked(p, k, n_real, &got, &err),
+                         QN_OK);
+        for (int b = 0; b < BATCH; b++) {
+            qn_hist_add(&expected, cells + b * 80, (size_t)n_real[b] * 10);
+        }
+        assert_memory_equal(&got, &expected, sizeof got);
+        assert_int_equal(qn_pass_count_cells(p, k, &all, &err), QN_OK);
+        assert_int_equal(qn_hist_shares(&all).count, BATCH * 8 * 10);
+    }
+    free(cells);
+    qn_pass_free(p);
+    close_net(&net);
+}
+
+static void targets_below_zero_do_not_count(void **state)
+{
+    (void)state;
+    struct net net;
+    open_net(&net, "cpu", plain());
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    for (int i = 0; i < BATCH * LEN; i++) {
+        net.targets[i] = -1;
+    }
+    struct qn_step_result r = forward(&net, p, 0, 8, 0);
+    assert_true(r.count == 0 && r.loss_sum == 0);
+    qn_pass_backward(p);
+    float *grads = qn_test_read(net.m, qn_model_grads(net.m));
+    for (size_t i = 0; i < qn_model_n_params(net.m); i++) {
+        assert_true(grads[i] == 0);
+    }
+    net.targets[3] = 1;
+    assert_true(forward(&net, p, 0, 8, 0).count == 1);
+    free(grads);
+    qn_pass_free(p);
+    close_net(&net);
+}
+
+/* Two passes of fewer streams drop what one pass of all streams drops. */
+static void dropout_belongs_to_the_sample_not_to_its_place(void **state)
+{
+    (void)state;
+    struct net net;
+    open_net(&net, "cpu", dropping());
+    struct qn_pass *all = qn_test_pass(net.m, BATCH, LEN, true);
+    struct qn_pass *one = qn_test_pass(net.m, 1, LEN, true);
+    double expected = forward(&net, all, 0, LEN, 6).loss_sum;
+    double sum = 0;
+    for (int b = 0; b < BATCH; b++) {
+        struct qn_segment seg = {
+            net.ids + b * LEN, net.targets + b * LEN, LEN, 9, 6, (uint64_t)b};
+        qn_pass_restart(one);
+        sum += qn_test_forward(net.m, one, &seg).loss_sum;
+    }
+    assert_true(fabs(sum / expected - 1) < ROUNDING);
+    qn_pass_free(one);
+    qn_pass_free(all);
+    close_net(&net);
+}
+
+static void a_changed_spec_changes_the_dropout_alone(void **state)
+{
+    (void)state;
+    struct net net;
+    open_net(&net, "cpu", plain());
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    struct qn_pass *eval = qn_test_pass(net.m, BATCH, 8, false);
+    double before = forward(&net, p, 0, 8, 0).loss_sum;
+    assert_true(forward(&net, eval, 0, 8, 0).loss_sum == before);
+    struct qn_spec spec = dropping();
+    qn_model_set_spec(net.m, &spec);
+    assert_true(forward(&net, p, 0, 8, 0).loss_sum != before);
+    assert_true(forward(&net, eval, 0, 8, 0).loss_sum == before);
+    qn_pass_free(eval);
+    qn_pass_free(p);
+    close_net(&net);
+}
+
+static void a_running_pass_allocates_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct net net;
+        open_net(&net, qn_test_backends[i], dropping());
+        struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+        uint64_t before = 0;
+        for (uint64_t step = 0; step < 3; step++) {
+            (void)forward(&net, p, 8 * (int)step, 8, step);
+            qn_pass_backward(p);
+            qn_pass_carry(p);
+            before = step == 0 ? qn_mem_count() : before;
+        }
+        assert_int_equal(qn_mem_count(), before);
+        qn_pass_free(p);
+        close_net(&net);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(segment_by_segment_equals_one_long_pass),
+        cmocka_unit_test(a_forward_without_carry_can_be_repeated),
+        cmocka_unit_test(restart_begins_streams_anew),
+        cmocka_unit_test(carried_state_moves_to_another_pass),
+        cmocka_unit_test(the_context_is_what_the_layer_read),
+        cmocka_unit_test(masked_counts_leave_the_padding_out),
+        cmocka_unit_test(targets_below_zero_do_not_count),
+        cmocka_unit_test(dropout_belongs_to_the_sample_not_to_its_place),
+        cmocka_unit_test(a_changed_spec_changes_the_dropout_alone),
+        cmocka_unit_test(a_running_pass_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
