@@ -4,14 +4,14 @@
 
 #include "backend/private.h"
 
-/* What dropout multiplies element j of a row by. */
-static inline double qn_ref_kept(const struct qn_mask *mask, uint32_t row,
-                                 size_t j)
+/* Element j of a row after dropout; x is of no account where it is dropped. */
+static inline double qn_ref_dropped(const struct qn_mask *mask, uint32_t row,
+                                    size_t j, double x)
 {
     if (!mask->on)
-        return 1.0;
+        return x;
     bool keep = qn_rng_bits(row, (uint32_t)j) >= mask->threshold;
-    return keep ? (double)mask->scale : 0.0;
+    return keep ? x * (double)mask->scale : 0.0;
 }
 
 void qn_ref_qrnn(struct qn_backend *be, const struct qn_qrnn *layer);

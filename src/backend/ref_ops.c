@@ -22,7 +22,7 @@ void qn_ref_embed(struct qn_backend *be, struct qn_seq out,
             float *to = qn_row(&out, b, t);
             uint32_t row = qn_mask_row(&mask, b, t);
             for (size_t j = 0; j < width; j++)
-                to[j] = (float)((double)from[j] * qn_ref_kept(&mask, row, j));
+                to[j] = (float)qn_ref_dropped(&mask, row, j, (double)from[j]);
         }
 }
 
@@ -42,7 +42,7 @@ void qn_ref_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
             const float *dy = qn_row(&d_out, b, t);
             uint32_t row = qn_mask_row(&mask, b, t);
             for (size_t j = 0; j < width; j++)
-                to[j] += (double)dy[j] * qn_ref_kept(&mask, row, j);
+                to[j] += qn_ref_dropped(&mask, row, j, (double)dy[j]);
         }
     float *d = qn_floats(d_table);
     for (size_t i = 0; i < d_table.count; i++)

@@ -134,7 +134,7 @@ static void forward_row(const struct ref_layer *r, double *gates, double *c,
         c[h] = f[h] * c[h] + enter * z;
         cells[h] = (float)c[h];
         double y = r->l->pooling == QN_POOL_F ? c[h] : f[hidden + h] * c[h];
-        out[h] = (float)(y * qn_ref_kept(&r->mask, row, h));
+        out[h] = (float)qn_ref_dropped(&r->mask, row, h, y);
     }
 }
 
@@ -173,7 +173,7 @@ static void backward_row(const struct ref_layer *r, const struct qn_seq *d_out,
     uint32_t row = qn_mask_row(&r->mask, b, t);
 
     for (size_t h = 0; h < hidden; h++) {
-        double dh = (double)dy[h] * qn_ref_kept(&r->mask, row, h);
+        double dh = qn_ref_dropped(&r->mask, row, h, (double)dy[h]);
         double fv = (double)f[h];
         double zv = (double)z[h] - (dual ? (double)z[hidden + h] : 0.0);
         if (r->l->pooling == QN_POOL_F) {

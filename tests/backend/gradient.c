@@ -5,8 +5,8 @@
  * floats: a difference over 2 eps is off by about 2^-24 L / eps, L the size of
  * the outputs (about 1), and by eps^2 times a third derivative of about 1. eps
  * = 4e-3 balances the two at 1.5e-5; sums of independent roundings over up to
- * a hundred outputs make it some 1e-4 of a gradient that is about 1. The bound
- * is 5e-4 of the largest gradient of the array: any term of a gradient that is
+ * a hundred outputs make it some 5e-5 of a gradient that is about 1. The bound
+ * is 2e-4 of the largest gradient of the array: any term of a gradient that is
  * wrong shows at 1e-2 and more. */
 #include "layer.h"
 #include "place.h"
@@ -24,7 +24,7 @@
 #include <string.h>
 
 #define EPS 4e-3f
-#define BOUND 5e-4
+#define BOUND 2e-4
 
 /* sum(out * d_out) + sum(last c * d_last_c) */
 static double layer_loss(struct qn_backend *be, struct layer_data *d)

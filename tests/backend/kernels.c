@@ -1,0 +1,249 @@
+/* kernels.c - the vector functions of every instruction set of this machine:
+ * stated errors, limits, denormal numbers, NaN; odd lengths. */
+#include "backend/cpu/kernels.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Arrays of this many values at a time. */
+enum { N = 1000 };
+
+typedef void (*vector_fn)(const struct qn_kernels *k, float *x, size_t n);
+typedef double (*exact_fn)(double x);
+
+static const float zeros[N];
+
+static void by_exp(const struct qn_kernels *k, float *x, size_t n)
+{
+    (void)k->exp_sum(x, x, 0.0f, n);
+}
+
+static void by_sigmoid(const struct qn_kernels *k, float *x, size_t n)
+{
+    k->sigmoid(x, zeros, n);
+}
+
+static void by_tanh(const struct qn_kernels *k, float *x, size_t n)
+{
+    k->candidate[QN_TANH](x, zeros, 0.0f, n);
+}
+
+static void by_elu(const struct qn_kernels *k, float *x, size_t n)
+{
+    k->candidate[QN_ELU](x, zeros, 1.0f, n);
+}
+
+static double exact_sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static double exact_elu(double x)
+{
+    return x > 0.0 ? x : expm1(x);
+}
+
+/* The bounds are the ones that kernels.h states. */
+static const struct function {
+    const char *name;
+    vector_fn ours;
+    exact_fn exact;
+    double ulps;
+} functions[] = {
+    {"exp", by_exp, exp, 1.5},
+    {"sigmoid", by_sigmoid, exact_sigmoid, 3.0},
+    {"tanh", by_tanh, tanh, 3.0},
+    {"elu", by_elu, exact_elu, 1.5},
+};
+#define N_FUNCTIONS (sizeof functions / sizeof *functions)
+
+/* Distance of y from the exact value in units of its last place; denormal
+ * numbers have the place of the smallest normal one. */
+static double ulps_off(float y, double exact)
+{
+    int exponent = 0;
+    (void)frexp(exact, &exponent);
+    if (exponent < FLT_MIN_EXP)
+        exponent = FLT_MIN_EXP;
+    return fabs((double)y - exact) / ldexp(1.0, exponent - FLT_MANT_DIG);
+}
+
+static void check_values(const struct qn_kernels *k, const struct function *f,
+                         const float *x, size_t n)
+{
+    float y[N];
+    memcpy(y, x, n * sizeof *x);
+    f->ours(k, y, n);
+    for (size_t i = 0; i < n; i++) {
+        double exact = f->exact((double)x[i]);
+        if (exact > (double)FLT_MAX) {
+            assert_true(isinf(y[i]));
+            continue;
+        }
+        double off = ulps_off(y[i], exact);
+        if (!(off <= f->ulps))
+            fail_msg("%s: %s(%.9g) is %.9g, off by %g ulp", k->name, f->name,
+                     (double)x[i], (double)y[i], off);
+    }
+}
+
+/* Every so many bit patterns from 0 to 120 on both sides: all sizes, denormal
+ * ones included. */
+static void sweep(const struct qn_kernels *k, const struct function *f)
+{
+    const uint32_t stride = 7919;
+    float x[N];
+    size_t n = 0;
+    float limit = 120.0f;
+    uint32_t last;
+    memcpy(&last, &limit, sizeof last);
+    for (uint32_t bits = 0; bits < last; bits += stride) {
+        memcpy(&x[n], &bits, sizeof bits);
+        x[n + 1] = -x[n];
+        n += 2;
+        if (n == N) {
+            check_values(k, f, x, n);
+            n = 0;
+        }
+    }
+    check_values(k, f, x, n);
+}
+
+/* The range of gates, evenly. */
+static void sweep_evenly(const struct qn_kernels *k, const struct function *f)
+{
+    float x[N];
+    for (int block = -50; block < 50; block++) {
+        for (int i = 0; i < N; i++)
+            x[i] = (float)block + (float)i / N;
+        check_values(k, f, x, N);
+    }
+}
+
+static void functions_keep_their_stated_errors(void **state)
+{
+    (void)state;
+    const struct qn_kernels *k = NULL;
+    for (int set = 0; (k = qn_kernels_at(set)); set++)
+        for (size_t i = 0; i < N_FUNCTIONS; i++) {
+            sweep(k, &functions[i]);
+            sweep_evenly(k, &functions[i]);
+        }
+}
+
+static void limits_are_exact_and_nan_stays(void **state)
+{
+    (void)state;
+    static const float want[N_FUNCTIONS][3] = {
+        {0.0f, 1.0f, INFINITY},
+        {0.0f, 0.5f, 1.0f},
+        {-1.0f, 0.0f, 1.0f},
+        {-1.0f, 0.0f, INFINITY},
+    };
+    const struct qn_kernels *k = NULL;
+    for (int set = 0; (k = qn_kernels_at(set)); set++)
+        for (size_t i = 0; i < N_FUNCTIONS; i++)
+            /* In the vector part of the loop and in its rest. */
+            for (size_t at = 0; at < 40; at += 3) {
+                float x[40] = {0};
+                static const float in[] = {-INFINITY, 0.0f, INFINITY, NAN};
+                for (int j = 0; j < 4; j++) {
+                    x[at] = in[j];
+                    float y[40];
+                    memcpy(y, x, sizeof y);
+                    functions[i].ours(k, y, 40);
+                    assert_true(j == 3 ? isnan(y[at]) : y[at] == want[i][j]);
+                }
+            }
+}
+
+static void relu_passes_nan_and_adds_the_bias(void **state)
+{
+    (void)state;
+    const struct qn_kernels *k = NULL;
+    for (int set = 0; (k = qn_kernels_at(set)); set++) {
+        float x[4] = {-1.0f, 1.0f, NAN, 2.0f};
+        static const float bias[4] = {0.5f, 0.5f, 0.5f, -2.0f};
+        k->candidate[QN_DRELU](x, bias, 0.0f, 4);
+        assert_true(x[0] == 0.0f && x[1] == 1.5f);
+        assert_true(isnan(x[2]) && x[3] == 0.0f);
+    }
+}
+
+static void slopes_at_zero_are_the_stated_ones(void **state)
+{
+    (void)state;
+    static const float want[5] = {1.0f, 0.0f, 0.1f, 0.0f, 0.1f};
+    const struct qn_kernels *k = NULL;
+    for (int set = 0; (k = qn_kernels_at(set)); set++)
+        for (int a = 0; a < 5; a++) {
+            float z = 0.0f;
+            float dz = 1.0f;
+            k->candidate_grad[a](&z, &dz, 1.0f, 0.1f, 1);
+            assert_true(z == want[a]);
+        }
+}
+
+/* Whole numbers: exact in any order. */
+static void sums_and_maxima_are_exact_at_every_length(void **state)
+{
+    (void)state;
+    const struct qn_kernels *k = NULL;
+    for (int set = 0; (k = qn_kernels_at(set)); set++)
+        for (size_t n = 1; n < 70; n++) {
+            float x[70];
+            float y[71] = {0};
+            double squares = 0.0;
+            for (size_t i = 0; i < n; i++) {
+                x[i] = (float)((i * 37) % 70) - 80.0f;
+                squares += (double)x[i] * (double)x[i];
+            }
+            float max = x[0];
+            for (size_t i = 1; i < n; i++)
+                max = fmaxf(max, x[i]);
+            assert_true(k->square_sum(x, n) == squares);
+            assert_true(k->max(x, n) == max);
+            k->add(y, x, n);
+            k->add(y, x, n);
+            k->scale(y, 0.5f, n);
+            assert_memory_equal(y, x, n * sizeof *x);
+            assert_true(y[n] == 0.0f);
+        }
+}
+
+/* Only the sum, or with the values: the same. */
+static void exp_sum_needs_no_output(void **state)
+{
+    (void)state;
+    const struct qn_kernels *k = NULL;
+    for (int set = 0; (k = qn_kernels_at(set)); set++) {
+        float x[37];
+        float y[37];
+        for (int i = 0; i < 37; i++)
+            x[i] = (float)i * 0.1f;
+        double with = k->exp_sum(y, x, 3.0f, 37);
+        assert_true(fabs(k->exp_sum(NULL, x, 3.0f, 37) - with) <= 1e-6 * with);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_keep_their_stated_errors),
+        cmocka_unit_test(limits_are_exact_and_nan_stays),
+        cmocka_unit_test(relu_passes_nan_and_adds_the_bias),
+        cmocka_unit_test(slopes_at_zero_are_the_stated_ones),
+        cmocka_unit_test(sums_and_maxima_are_exact_at_every_length),
+        cmocka_unit_test(exp_sum_needs_no_output),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

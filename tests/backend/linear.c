@@ -1,0 +1,128 @@
+/* linear.c - the decoder of the cpu backend against ref. */
+#include "place.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "support/numbers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+/* Sums of up to 450 products round by about sqrt(450) 2^-24 = 1.3e-6. */
+#define BOUND 2e-6
+
+struct linear_case {
+    int batch, steps, width, vocab, history, extra;
+};
+
+enum { Y, D_X, D_WEIGHT, D_BIAS, N_RESULTS };
+
+struct linear_result {
+    float *array[N_RESULTS];
+    size_t count[N_RESULTS];
+};
+
+static struct qn_tensor normal(struct qn_backend *be, size_t n, uint64_t seed)
+{
+    float *x = qn_xcalloc(n, sizeof *x);
+    qn_fill_normal(x, n, 1.0, seed);
+    struct qn_tensor t = place_tensor(be, x, n);
+    free(x);
+    return t;
+}
+
+static struct qn_seq input(struct qn_backend *be, const struct linear_case *c)
+{
+    struct place_shape shape = {c->batch, c->steps, c->width, c->history,
+                                c->extra};
+    size_t n =
+        (size_t)c->batch * (size_t)(c->steps + c->history) * (size_t)c->width;
+    float *x = qn_xcalloc(n, sizeof *x);
+    qn_fill_normal(x, n, 1.0, 1);
+    struct qn_seq seq = place_seq(be, shape, x);
+    free(x);
+    return seq;
+}
+
+static struct linear_result run(struct qn_backend *be,
+                                const struct linear_case *c)
+{
+    size_t rows = (size_t)c->batch * (size_t)c->steps;
+    size_t vocab = (size_t)c->vocab;
+    size_t width = (size_t)c->width;
+    struct place_shape shape = {c->batch, c->steps, c->width, c->history,
+                                c->extra};
+    struct qn_seq x = input(be, c);
+    struct qn_seq d_x = place_seq(be, shape, NULL);
+    struct qn_tensor weight = normal(be, vocab * width, 2);
+    struct qn_tensor bias = normal(be, vocab, 3);
+    struct qn_tensor d_weight = normal(be, vocab * width, 4);
+    struct qn_tensor d_bias = normal(be, vocab, 5);
+    struct qn_tensor d_y = normal(be, rows * vocab, 6);
+    struct qn_tensor y = place_tensor(be, NULL, rows * vocab);
+    be->ops->linear(be, y, x, weight, bias);
+    be->ops->linear_grad(be, d_x, d_weight, d_bias, d_y, x, weight);
+    struct linear_result r = {
+        {place_read(be, y), place_read_rows(be, &d_x), place_read(be, d_weight),
+         place_read(be, d_bias)},
+        {rows * vocab, rows * width, vocab * width, vocab}};
+    struct qn_buffer *all[] = {x.buffer,        d_x.buffer,   weight.buffer,
+                               bias.buffer,     d_y.buffer,   y.buffer,
+                               d_weight.buffer, d_bias.buffer};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        place_free(be, all[i]);
+    return r;
+}
+
+static void free_result(struct linear_result *r)
+{
+    for (int i = 0; i < N_RESULTS; i++)
+        free(r->array[i]);
+}
+
+static void check_case(struct linear_case c)
+{
+    static const char *const names[] = {"y", "d_x", "d_weight", "d_bias"};
+    struct qn_backend *ref = place_backend("ref", NULL, 1);
+    struct linear_result want = run(ref, &c);
+    qn_backend_free(ref);
+    struct qn_pool *pool = qn_pool_new(3);
+    for (int slices = 1; slices <= 3; slices++) {
+        struct qn_backend *be = place_backend("cpu", pool, slices);
+        struct linear_result got = run(be, &c);
+        for (int i = 0; i < N_RESULTS; i++) {
+            double error =
+                qn_max_error_f(got.array[i], want.array[i], want.count[i]);
+            if (!(error <= BOUND))
+                fail_msg("%s is off by %g: B %d, T %d, D %d, V %d", names[i],
+                         error, c.batch, c.steps, c.width, c.vocab);
+        }
+        free_result(&got);
+        qn_backend_free(be);
+    }
+    qn_pool_free(pool);
+    free_result(&want);
+}
+
+static void products_and_gradients_agree_with_ref(void **state)
+{
+    (void)state;
+    check_case((struct linear_case){1, 1, 1, 1, 0, 0});
+    check_case((struct linear_case){1, 1, 33, 17, 0, 0});
+    check_case((struct linear_case){2, 5, 17, 33, 0, 0});
+    check_case((struct linear_case){5, 3, 9, 50, 2, 4});
+    check_case((struct linear_case){1, 450, 5, 7, 1, 0});
+    check_case((struct linear_case){150, 3, 6, 40, 0, 0});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_and_gradients_agree_with_ref),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

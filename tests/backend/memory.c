@@ -1,0 +1,216 @@
+/* memory.c - buffers, sequences and counts on both backends: exact. */
+#include "place.h"
+#include "base/pool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Each test runs on ref, and on cpu with 3 slices and 3 threads. */
+static void on_both(void (*test)(struct qn_backend *be))
+{
+    struct qn_backend *ref = place_backend("ref", NULL, 1);
+    test(ref);
+    qn_backend_free(ref);
+    struct qn_pool *pool = qn_pool_new(3);
+    struct qn_backend *cpu = place_backend("cpu", pool, 3);
+    test(cpu);
+    qn_backend_free(cpu);
+    qn_pool_free(pool);
+}
+
+static void check_values(const float *got, const float *want, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assert_true(got[i] == want[i]);
+}
+
+static void round_trip(struct qn_backend *be)
+{
+    static const float data[3] = {1.0f, -2.0f, 3.5f};
+    struct qn_tensor all = place_tensor(be, NULL, 5);
+    be->ops->write(be, qn_tensor_part(all, 1, 3), data);
+    float *got = place_read(be, all);
+    check_values(got, (const float[]){0.0f, 1.0f, -2.0f, 3.5f, 0.0f}, 5);
+    free(got);
+    place_free(be, all.buffer);
+    place_free(be, NULL);
+}
+
+static void memory_starts_zeroed_and_keeps_what_is_written(void **state)
+{
+    (void)state;
+    on_both(round_trip);
+}
+
+static void integers(struct qn_backend *be)
+{
+    static const int32_t ids[3] = {7, -1, INT32_MAX};
+    int32_t got[3];
+    struct qn_tensor t = place_tensor(be, ids, 3);
+    assert_int_equal(be->ops->read(be, t, got, NULL), QN_OK);
+    assert_memory_equal(got, ids, sizeof ids);
+    place_free(be, t.buffer);
+}
+
+static void integers_pass_through_unchanged(void **state)
+{
+    (void)state;
+    on_both(integers);
+}
+
+/* More than one task's worth. */
+static void large(struct qn_backend *be)
+{
+    size_t n = 600000;
+    struct qn_tensor a = place_tensor(be, NULL, n + 2);
+    struct qn_tensor b = place_tensor(be, NULL, n);
+    be->ops->fill(be, qn_tensor_part(a, 1, n), 2.5f);
+    be->ops->copy(be, b, qn_tensor_part(a, 1, n));
+    float *got_a = place_read(be, a);
+    float *got_b = place_read(be, b);
+    assert_true(got_a[0] == 0.0f && got_a[n + 1] == 0.0f);
+    for (size_t i = 0; i < n; i++)
+        assert_true(got_a[i + 1] == 2.5f && got_b[i] == 2.5f);
+    free(got_a);
+    free(got_b);
+    place_free(be, a.buffer);
+    place_free(be, b.buffer);
+}
+
+static void fill_and_copy_stay_inside_their_part(void **state)
+{
+    (void)state;
+    on_both(large);
+}
+
+/* Value of row t, column j of sequence b. */
+static float value(int b, int t, int j)
+{
+    return (float)(b * 100 + t * 10 + j);
+}
+
+enum { BATCH = 2, HISTORY = 3, WIDTH = 2 };
+
+static struct qn_seq numbered(struct qn_backend *be, int steps)
+{
+    float data[BATCH * 8 * WIDTH];
+    float *to = data;
+    for (int b = 0; b < BATCH; b++)
+        for (int t = -HISTORY; t < steps; t++)
+            for (int j = 0; j < WIDTH; j++)
+                *to++ = value(b, t, j);
+    struct place_shape shape = {BATCH, steps, WIDTH, HISTORY, 1};
+    return place_seq(be, shape, data);
+}
+
+static void rows_only(struct qn_backend *be)
+{
+    struct qn_seq a = numbered(be, 4);
+    struct place_shape shape = {BATCH, 4, WIDTH, 1, 2};
+    struct qn_seq b = place_seq(be, shape, NULL);
+    be->ops->copy_seq(be, b, a);
+    be->ops->fill_seq(be, a, 9.0f);
+    float *filled = place_read_seq(be, &a);
+    float *copied = place_read_seq(be, &b);
+    for (int s = 0; s < BATCH; s++) {
+        for (int t = -HISTORY; t < 4; t++)
+            for (int j = 0; j < WIDTH; j++) {
+                int at = ((s * (HISTORY + 4)) + t + HISTORY) * WIDTH + j;
+                float want = t < 0 ? value(s, t, j) : 9.0f;
+                assert_true(filled[at] == want);
+            }
+        for (int t = 0; t < 4; t++)
+            for (int j = 0; j < WIDTH; j++)
+                assert_true(copied[(s * 5 + t + 1) * WIDTH + j] ==
+                            value(s, t, j));
+        assert_true(isnan(copied[s * 5 * WIDTH]));
+    }
+    free(filled);
+    free(copied);
+    place_free(be, a.buffer);
+    place_free(be, b.buffer);
+}
+
+static void fill_seq_and_copy_seq_touch_real_rows_only(void **state)
+{
+    (void)state;
+    on_both(rows_only);
+}
+
+static void check_shift(struct qn_backend *be, int steps)
+{
+    struct qn_seq s = numbered(be, steps);
+    be->ops->shift_history(be, s);
+    float *got = place_read_seq(be, &s);
+    for (int b = 0; b < BATCH; b++)
+        for (int t = -HISTORY; t < 0; t++)
+            for (int j = 0; j < WIDTH; j++) {
+                int at = (b * (HISTORY + steps) + t + HISTORY) * WIDTH + j;
+                assert_true(got[at] == value(b, t + steps, j));
+            }
+    free(got);
+    be->ops->zero_history(be, s);
+    got = place_read_seq(be, &s);
+    for (int b = 0; b < BATCH; b++)
+        for (int t = -HISTORY; t < steps; t++) {
+            int at = (b * (HISTORY + steps) + t + HISTORY) * WIDTH;
+            assert_true(got[at] == (t < 0 ? 0.0f : value(b, t, 0)));
+        }
+    free(got);
+    place_free(be, s.buffer);
+}
+
+/* Steps above, at and below the history. */
+static void shifts(struct qn_backend *be)
+{
+    for (int steps = 1; steps <= 5; steps++)
+        check_shift(be, steps);
+}
+
+static void history_shifts_also_when_the_segment_is_shorter(void **state)
+{
+    (void)state;
+    on_both(shifts);
+}
+
+static void counts(struct qn_backend *be)
+{
+    struct qn_seq s = numbered(be, 5);
+    be->ops->fill_seq(be, s, -1.0f);
+    struct qn_hist h;
+    qn_hist_init(&h, 0.5f);
+    assert_int_equal(be->ops->count(be, s, &h, NULL), QN_OK);
+    be->ops->fill_seq(be, s, 0.25f);
+    assert_int_equal(be->ops->count(be, s, &h, NULL), QN_OK);
+    uint64_t real = (uint64_t)(BATCH * 5 * WIDTH);
+    assert_int_equal(h.n_negative, real);
+    assert_int_equal(h.n_near, real);
+    assert_int_equal(h.n_positive, 0);
+    assert_int_equal(h.n_nan, 0);
+    place_free(be, s.buffer);
+}
+
+static void count_adds_the_real_rows(void **state)
+{
+    (void)state;
+    on_both(counts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_starts_zeroed_and_keeps_what_is_written),
+        cmocka_unit_test(integers_pass_through_unchanged),
+        cmocka_unit_test(fill_and_copy_stay_inside_their_part),
+        cmocka_unit_test(fill_seq_and_copy_seq_touch_real_rows_only),
+        cmocka_unit_test(history_shifts_also_when_the_segment_is_shorter),
+        cmocka_unit_test(count_adds_the_real_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

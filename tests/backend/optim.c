@@ -1,0 +1,234 @@
+/* optim.c - norms and updates on both backends. */
+#include "place.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "support/numbers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One update is a handful of float operations: a few 2^-24 of the result. */
+#define BOUND 1e-6
+
+static const char *const backends[] = {"ref", "cpu"};
+
+enum { W, G, M, V, N_ARRAYS };
+
+struct state {
+    struct qn_backend *be;
+    size_t n;
+    struct qn_tensor t[N_ARRAYS];
+};
+
+static struct state start(struct qn_backend *be, size_t n)
+{
+    struct state s = {.be = be, .n = n};
+    float *x = qn_xcalloc(n, sizeof *x);
+    for (int i = 0; i < N_ARRAYS; i++) {
+        if (i < M)
+            qn_fill_normal(x, n, 1.0, (uint64_t)i);
+        else
+            for (size_t j = 0; j < n; j++)
+                x[j] = 0.0f;
+        s.t[i] = place_tensor(be, x, n);
+    }
+    free(x);
+    return s;
+}
+
+static void stop(struct state *s)
+{
+    for (int i = 0; i < N_ARRAYS; i++)
+        place_free(s->be, s->t[i].buffer);
+}
+
+static struct qn_step_result step(struct state *s, const struct qn_update *u)
+{
+    struct qn_step_result r;
+    s->be->ops->step_begin(s->be);
+    s->be->ops->grad_norm(s->be, s->t[G]);
+    s->be->ops->update(s->be, u, s->t[W], s->t[G], s->t[M], s->t[V]);
+    assert_int_equal(s->be->ops->step_end(s->be, &r, NULL), QN_OK);
+    return r;
+}
+
+static struct qn_update adam(int64_t t)
+{
+    struct qn_update u = {.kind = QN_ADAM,
+                          .lr = 0.01,
+                          .clip_norm = 1.0,
+                          .beta1 = 0.9,
+                          .beta2 = 0.999,
+                          .eps = 1e-8,
+                          .t = t};
+    return u;
+}
+
+static struct qn_update sgd(void)
+{
+    struct qn_update u = {.kind = QN_SGD, .lr = 0.5};
+    return u;
+}
+
+/* Several chunks, the last a short one. */
+static void large_updates_agree_with_ref(void **state)
+{
+    (void)state;
+    const size_t n = 150001;
+    struct qn_pool *pool = qn_pool_new(3);
+    struct state a = start(place_backend("ref", NULL, 1), n);
+    struct state b = start(place_backend("cpu", pool, 2), n);
+    for (int t = 1; t <= 3; t++) {
+        struct qn_update first = adam(t);
+        struct qn_update second = sgd();
+        double want = step(&a, &first).norm;
+        double got = step(&b, &first).norm;
+        assert_true(fabs(got - want) <= 1e-12 * want);
+        (void)step(&a, &second);
+        (void)step(&b, &second);
+    }
+    for (int i = 0; i < N_ARRAYS; i++) {
+        float *want = place_read(a.be, a.t[i]);
+        float *got = place_read(b.be, b.t[i]);
+        assert_true(qn_max_error_f(got, want, n) <= BOUND);
+        free(want);
+        free(got);
+    }
+    stop(&a);
+    stop(&b);
+    qn_backend_free(a.be);
+    qn_backend_free(b.be);
+    qn_pool_free(pool);
+}
+
+static void check_skipped(const char *backend, float bad,
+                          const struct qn_update *u)
+{
+    struct state s = start(place_backend(backend, NULL, 1), 20);
+    float *before[N_ARRAYS];
+    s.be->ops->write(s.be, qn_tensor_part(s.t[G], 13, 1), &bad);
+    for (int i = 0; i < N_ARRAYS; i++)
+        before[i] = place_read(s.be, s.t[i]);
+    assert_false(step(&s, u).finite);
+    for (int i = 0; i < N_ARRAYS; i++) {
+        float *after = place_read(s.be, s.t[i]);
+        assert_memory_equal(after, before[i], 20 * sizeof *after);
+        free(after);
+        free(before[i]);
+    }
+    stop(&s);
+    qn_backend_free(s.be);
+}
+
+static void gradients_that_are_not_finite_change_nothing(void **state)
+{
+    (void)state;
+    struct qn_update a = adam(1);
+    struct qn_update b = sgd();
+    for (int k = 0; k < 2; k++) {
+        check_skipped(backends[k], NAN, &a);
+        check_skipped(backends[k], INFINITY, &a);
+        check_skipped(backends[k], NAN, &b);
+        check_skipped(backends[k], -INFINITY, &b);
+    }
+}
+
+/* The loss alone is bad: the update must not happen either. */
+static void a_loss_that_is_not_finite_changes_nothing(void **state)
+{
+    (void)state;
+    static const float logits[2] = {NAN, 0.0f};
+    static const int32_t target[1] = {0};
+    for (int k = 0; k < 2; k++) {
+        struct state s = start(place_backend(backends[k], NULL, 1), 9);
+        const struct qn_backend_ops *ops = s.be->ops;
+        struct qn_tensor x = place_tensor(s.be, logits, 2);
+        struct qn_tensor targets = place_tensor(s.be, target, 1);
+        struct qn_update u = sgd();
+        struct qn_step_result r;
+        float *before = place_read(s.be, s.t[W]);
+        ops->step_begin(s.be);
+        ops->softmax_xent(s.be, x, targets, 2, 0.0f);
+        ops->grad_norm(s.be, s.t[G]);
+        ops->update(s.be, &u, s.t[W], s.t[G], s.t[M], s.t[V]);
+        assert_int_equal(ops->step_end(s.be, &r, NULL), QN_OK);
+        float *after = place_read(s.be, s.t[W]);
+        assert_false(r.finite);
+        assert_true(isfinite(r.norm));
+        assert_memory_equal(after, before, 9 * sizeof *after);
+        (void)step(&s, &u); /* the next step starts afresh */
+        float *next = place_read(s.be, s.t[W]);
+        assert_memory_not_equal(next, before, 9 * sizeof *next);
+        free(before);
+        free(after);
+        free(next);
+        place_free(s.be, x.buffer);
+        place_free(s.be, targets.buffer);
+        stop(&s);
+        qn_backend_free(s.be);
+    }
+}
+
+/* SGD from 0 with lr -1 leaves the gradient that was used. */
+static float used(const char *backend, float g, double clip_norm)
+{
+    struct qn_backend *be = place_backend(backend, NULL, 1);
+    struct state s = start(be, 1);
+    struct qn_update u = {.kind = QN_SGD, .lr = -1.0, .clip_norm = clip_norm};
+    be->ops->fill(be, s.t[W], 0.0f);
+    be->ops->fill(be, s.t[G], g);
+    assert_true(step(&s, &u).norm == fabs((double)g)); /* before clipping */
+    float w = 0.0f;
+    assert_int_equal(be->ops->read(be, s.t[W], &w, NULL), QN_OK);
+    stop(&s);
+    qn_backend_free(be);
+    return w;
+}
+
+static void clipping_acts_above_its_norm_only(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        assert_true(used(backends[k], -4.0f, 0.0) == -4.0f);
+        assert_true(used(backends[k], -4.0f, 4.0) == -4.0f);
+        assert_true(used(backends[k], -4.0f, 2.0) == -2.0f);
+    }
+}
+
+/* Norms of several tensors are one norm: 3, 4 -> 5. */
+static void norms_add_up_over_calls(void **state)
+{
+    (void)state;
+    static const float g[2] = {3.0f, -4.0f};
+    for (int k = 0; k < 2; k++) {
+        struct qn_backend *be = place_backend(backends[k], NULL, 1);
+        struct qn_tensor t = place_tensor(be, g, 2);
+        struct qn_step_result r;
+        be->ops->step_begin(be);
+        be->ops->grad_norm(be, qn_tensor_part(t, 0, 1));
+        be->ops->grad_norm(be, qn_tensor_part(t, 1, 1));
+        assert_int_equal(be->ops->step_end(be, &r, NULL), QN_OK);
+        assert_true(r.norm == 5.0 && r.finite);
+        assert_true(r.loss_sum == 0.0 && r.count == 0.0);
+        place_free(be, t.buffer);
+        qn_backend_free(be);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_updates_agree_with_ref),
+        cmocka_unit_test(gradients_that_are_not_finite_change_nothing),
+        cmocka_unit_test(a_loss_that_is_not_finite_changes_nothing),
+        cmocka_unit_test(clipping_acts_above_its_norm_only),
+        cmocka_unit_test(norms_add_up_over_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
