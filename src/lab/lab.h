@@ -51,7 +51,7 @@ enum qn_lab_state {
     QN_LAB_FAILED
 };
 const char *qn_lab_state_name(enum qn_lab_state state); /* "running", ... */
-bool qn_lab_state_active(enum qn_lab_state state); /* held .. stopping */
+bool qn_lab_state_active(enum qn_lab_state state);      /* held .. stopping */
 
 struct qn_lab_run {
     qn_run_id id;
@@ -60,7 +60,7 @@ struct qn_lab_run {
     const char *error; /* why paused by itself or failed; "" otherwise */
     int64_t step, steps_total, steps_per_epoch;
     double epoch, epochs_total;
-    double loss;         /* newest, nats per prediction; NaN before one */
+    double loss; /* newest, nats per prediction; NaN before one */
     double lr, grad_norm, tokens_per_s;
     double seconds_left; /* INFINITY when unknown */
     bool has_best;

@@ -79,7 +79,9 @@ void qn_lab_take_reply(struct qn_lab *lab, const struct qn_note *reply)
     a->state = LAB_ASK_ANSWERED;
     a->answer = *reply;
     if (a->command.kind == QN_CMD_EVALUATE && reply->status == QN_OK) {
-        qn_lab_log_eval(lab, run, reply);
+        struct qn_note eval = *reply;
+        eval.kind = QN_NOTE_EVAL;
+        qn_lab_log_note(lab, run, &eval);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
+#include "lab/note_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,114 +110,21 @@ bool qn_lab_take_log(struct qn_lab *lab, char *line, size_t size,
     return true;
 }
 
-/* Text on one line: control characters become spaces. */
-static void add_flat(struct qn_str *s, const char *text)
-{
-    size_t from = s->len;
-    qn_str_add(s, text);
-    for (size_t i = from; i < s->len; i++) {
-        if ((unsigned char)s->text[i] < ' ') {
-            s->text[i] = ' ';
-        }
-    }
-}
-
-/* With several runs a line says which one it is about. */
-static void add_run(struct qn_str *s, const struct qn_lab *lab,
-                    const struct lab_run *run)
-{
-    if (lab->n_runs > 1) {
-        qn_str_addf(s, "run %d: ", run->id);
-    }
-}
-
-void qn_lab_log_eval(struct qn_lab *lab, const struct lab_run *run,
-                     const struct qn_note *n)
-{
-    struct qn_str s = {0};
-    add_run(&s, lab, run);
-    qn_str_addf(&s, "step %lld  %s loss %.4f  %.4f bpc", (long long)n->step,
-                qn_split_name(n->split), n->loss, qn_bpc(n->loss));
-    if (n->on_request) {
-        qn_str_add(&s, "  (asked for)");
-    }
-    qn_lab_log_add(lab->log, QN_LOG_INFO, s.text);
-    qn_str_free(&s);
-}
-
-static void add_end(struct qn_str *s, const struct lab_run *run,
-                    const struct qn_note *n, const char *how)
-{
-    qn_str_addf(s, "%s at step %lld", how, (long long)n->step);
-    if (run->has_best) {
-        qn_str_addf(s, "  best valid loss %.4f at step %lld", run->best_loss,
-                    (long long)run->best_step);
-    }
-}
-
-/* The note's line into s; false when it makes none. */
-static bool add_line(struct qn_str *s, const struct lab_run *run,
-                     const struct qn_note *n)
-{
-    long long step = (long long)n->step;
-    switch (n->kind) {
-    case QN_NOTE_CHECKPOINT:
-        qn_str_addf(s, "checkpoint at step %lld%s", step,
-                    n->is_best ? " (best)" : "");
-        return true;
-    case QN_NOTE_SAMPLE:
-        qn_str_addf(s, "step %lld  sample: ", step);
-        add_flat(s, n->text);
-        return true;
-    case QN_NOTE_SET:
-        qn_str_addf(s, "step %lld  %s = %s", step, n->key, n->text);
-        return true;
-    case QN_NOTE_PAUSE:
-        qn_str_addf(s, "paused at step %lld%s%s", step,
-                    n->text[0] != '\0' ? ": " : "", n->text);
-        return true;
-    case QN_NOTE_RESUME:
-        qn_str_addf(s, "resumed at step %lld", step);
-        return true;
-    case QN_NOTE_NAN:
-        qn_str_addf(s, "step %lld: %s", step, n->text);
-        return true;
-    case QN_NOTE_DONE:
-        add_end(s, run, n, "done");
-        return true;
-    case QN_NOTE_STOPPED:
-        add_end(s, run, n, "stopped");
-        return true;
-    case QN_NOTE_FAILED:
-        qn_str_addf(s, "failed at step %lld: %s", step, n->text);
-        return true;
-    case QN_NOTE_EVAL:
-    case QN_NOTE_REPLY:
-        break; /* have functions of their own */
-    }
-    return false;
-}
-
-static enum qn_log_level level_of(const struct qn_note *n)
-{
-    if (n->kind == QN_NOTE_FAILED) {
-        return QN_LOG_ERROR;
-    }
-    bool by_itself = n->kind == QN_NOTE_PAUSE && n->text[0] != '\0';
-    return by_itself || n->kind == QN_NOTE_NAN ? QN_LOG_WARN : QN_LOG_INFO;
-}
-
 void qn_lab_log_note(struct qn_lab *lab, const struct lab_run *run,
                      const struct qn_note *n)
 {
-    if (n->kind == QN_NOTE_EVAL) {
-        qn_lab_log_eval(lab, run, n);
-        return;
-    }
     struct qn_str s = {0};
-    add_run(&s, lab, run);
-    if (add_line(&s, run, n)) {
-        qn_lab_log_add(lab->log, level_of(n), s.text);
+    /* With several runs a line says which one it is about. */
+    if (lab->n_runs > 1) {
+        qn_str_addf(&s, "run %d: ", run->id);
+    }
+    if (qn_note_text(n, &s)) {
+        bool ends = n->kind == QN_NOTE_DONE || n->kind == QN_NOTE_STOPPED;
+        if (ends && run->has_best) {
+            qn_str_addf(&s, "  best valid loss %.4f at step %lld",
+                        run->best_loss, (long long)run->best_step);
+        }
+        qn_lab_log_add(lab->log, qn_note_level(n), s.text);
     }
     qn_str_free(&s);
 }

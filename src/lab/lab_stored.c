@@ -136,7 +136,7 @@ static bool read_event(void *user, const json_t *line)
                                  text_of(line, "value"), NULL);
     } else if (qn_str_eq(event, "failed")) {
         (void)snprintf(run->error, sizeof run->error, "%s",
-                       text_of(line, "text"));
+                       text_of(line, "error"));
     }
     return true;
 }

@@ -120,7 +120,5 @@ void qn_lab_log_add(struct lab_log *log, enum qn_log_level level,
                     const char *line);
 void qn_lab_log_note(struct qn_lab *lab, const struct lab_run *run,
                      const struct qn_note *n);
-void qn_lab_log_eval(struct qn_lab *lab, const struct lab_run *run,
-                     const struct qn_note *n);
 
 #endif

@@ -1,0 +1,83 @@
+/* note_text.c - a note of a trainer as a line for a person. */
+#include "lab/note_text.h"
+
+/* Text on one line: control characters become spaces. */
+static void add_flat(struct qn_str *s, const char *text)
+{
+    size_t from = s->len;
+    qn_str_add(s, text);
+    for (size_t i = from; i < s->len; i++) {
+        if ((unsigned char)s->text[i] < ' ') {
+            s->text[i] = ' ';
+        }
+    }
+}
+
+/* "what at step 500", and ": text" when there is one. */
+static void add_moment(struct qn_str *s, const char *what,
+                       const struct qn_note *n, const char *text)
+{
+    qn_str_addf(s, "%s at step %lld%s", what, (long long)n->step,
+                text[0] != '\0' ? ": " : "");
+    add_flat(s, text);
+}
+
+static void add_eval(struct qn_str *s, const struct qn_note *n)
+{
+    qn_str_addf(s, "step %lld  %s loss %.4f  %.4f bpc%s", (long long)n->step,
+                qn_split_name(n->split), n->loss, qn_bpc(n->loss),
+                n->on_request ? "  (asked for)" : "");
+}
+
+bool qn_note_text(const struct qn_note *n, struct qn_str *s)
+{
+    switch (n->kind) {
+    case QN_NOTE_EVAL:
+        add_eval(s, n);
+        return true;
+    case QN_NOTE_CHECKPOINT:
+        add_moment(s, "checkpoint", n, "");
+        qn_str_add(s, n->is_best ? " (best)" : "");
+        return true;
+    case QN_NOTE_SAMPLE:
+        qn_str_addf(s, "step %lld  sample: ", (long long)n->step);
+        add_flat(s, n->text);
+        return true;
+    case QN_NOTE_SET:
+        qn_str_addf(s, "step %lld  %s = ", (long long)n->step, n->key);
+        add_flat(s, n->text);
+        return true;
+    case QN_NOTE_PAUSE:
+        add_moment(s, "paused", n, n->text);
+        return true;
+    case QN_NOTE_RESUME:
+        add_moment(s, "resumed", n, "");
+        return true;
+    case QN_NOTE_NAN:
+        qn_str_addf(s, "step %lld  ", (long long)n->step);
+        add_flat(s, n->text);
+        return true;
+    case QN_NOTE_DONE:
+        add_moment(s, "done", n, "");
+        return true;
+    case QN_NOTE_STOPPED:
+        add_moment(s, "stopped", n, "");
+        return true;
+    case QN_NOTE_FAILED:
+        add_moment(s, "failed", n, n->text);
+        return true;
+    case QN_NOTE_REPLY:
+        break;
+    }
+    return false;
+}
+
+enum qn_log_level qn_note_level(const struct qn_note *n)
+{
+    if (n->kind == QN_NOTE_FAILED) {
+        return QN_LOG_ERROR;
+    }
+    /* A pause with a reason is one that nobody asked for. */
+    bool by_itself = n->kind == QN_NOTE_PAUSE && n->text[0] != '\0';
+    return by_itself || n->kind == QN_NOTE_NAN ? QN_LOG_WARN : QN_LOG_INFO;
+}
