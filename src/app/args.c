@@ -1,0 +1,287 @@
+/* args.c - take a command line apart, with the nearest name for a wrong one. */
+#include "app/args.h"
+
+#include "app/commands.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct qn_option_info options[QN_N_OPTIONS] = {
+    [QN_OPT_STORE] = {0, "--store", "DIR", "folder of all runs"},
+    [QN_OPT_DATA] = {0, "--data", "DIR", "folder where texts are looked for"},
+    [QN_OPT_JSON] = {0, "--json", NULL, "JSON on standard output"},
+    [QN_OPT_HELP] = {'h', "--help", NULL, "say how this is used"},
+    [QN_OPT_VERSION] = {0, "--version", NULL, "say which version this is"},
+    [QN_OPT_PRESET] = {'p', "--preset", "PRESET",
+                       "begin with the settings of a preset"},
+    [QN_OPT_CHECKPOINT] = {0, "--checkpoint", "WHICH",
+                           "best (default), last, or a step"},
+    [QN_OPT_SPLIT] = {0, "--split", "SPLIT", "train, valid (default) or test"},
+    [QN_OPT_OF] = {0, "--of", "LIST", "which values: c, the cell states"},
+    [QN_OPT_NEAR] =
+        {0, "--near", "T",
+         "what counts as near zero: |x| < T (the run's stats.near)"},
+    [QN_OPT_PROMPT] = {0, "--prompt", "TEXT", "what the text begins with"},
+    [QN_OPT_LENGTH] = {0, "--length", "N", "symbols to write"},
+    [QN_OPT_TEMPERATURE] = {0, "--temperature", "T",
+                            "above 0; lower is less surprising"},
+    [QN_OPT_ONLY] = {0, "--only", "WHAT", "train"},
+    [QN_OPT_INTERACTIVE] = {'i', "--interactive", NULL,
+                            "open the workbench with the script"},
+    [QN_OPT_CHECK] = {0, "--check", NULL,
+                      "check what the script would train, create nothing"},
+    [QN_OPT_SET] = {0, "--set", "KEY=VALUE",
+                    "for every run of the script; may be repeated"},
+};
+
+const struct qn_option_info *qn_option_info(enum qn_option option)
+{
+    return &options[option];
+}
+
+/* What is left of the command line, and what it is read into. */
+struct reader {
+    struct qn_args *args;
+    char **argv;
+    int argc, next;
+    bool only_words; /* after -- or a script's name */
+    struct qn_err *err;
+};
+
+static enum qn_status no_option(const struct reader *r, const char *name)
+{
+    const char *names[QN_N_OPTIONS];
+    for (int i = 0; i < QN_N_OPTIONS; i++) {
+        names[i] = options[i].name;
+    }
+    int near = qn_nearest(name, names, QN_N_OPTIONS);
+    if (near < 0) {
+        return qn_fail(r->err, QN_EUSAGE, "there is no option %s", name);
+    }
+    return qn_fail(r->err, QN_EUSAGE,
+                   "there is no option %s (did you mean %s?)", name,
+                   names[near]);
+}
+
+/* The option that arg names: "--near", "--near=0.2" or "-p"; its value after
+ * "=" or the letter in *value, NULL when there is none. */
+static int find_option(const char *arg, const char **value)
+{
+    size_t len = strcspn(arg, "=");
+    for (int i = 0; i < QN_N_OPTIONS; i++) {
+        const struct qn_option_info *o = &options[i];
+        if (strlen(o->name) == len && strncmp(o->name, arg, len) == 0) {
+            *value = arg[len] == '=' ? arg + len + 1 : NULL;
+            return i;
+        }
+        if (arg[1] == o->letter && o->letter != '\0' &&
+            (arg[2] == '\0' || o->value != NULL)) {
+            *value = arg[2] != '\0' ? arg + 2 : NULL;
+            return i;
+        }
+    }
+    return -1;
+}
+
+static enum qn_status read_option(struct reader *r, const char *arg)
+{
+    const char *value = NULL;
+    int i = find_option(arg, &value);
+    if (i < 0) {
+        char *name = qn_xstrndup(arg, strcspn(arg, "="));
+        enum qn_status status = no_option(r, name);
+        free(name);
+        return status;
+    }
+    const struct qn_option_info *o = &options[i];
+    if (o->value == NULL && value != NULL) {
+        return qn_fail(r->err, QN_EUSAGE, "%s takes no value", o->name);
+    }
+    if (o->value != NULL && value == NULL) {
+        if (r->next == r->argc) {
+            return qn_fail(r->err, QN_EUSAGE, "%s needs a value: %s %s",
+                           o->name, o->name, o->value);
+        }
+        value = r->argv[r->next++];
+    }
+    if (i == QN_OPT_SET) {
+        r->args->sets[r->args->n_sets++] = value;
+    }
+    r->args->option[i] = o->value != NULL ? value : "";
+    return QN_OK;
+}
+
+/* KEY=VALUE: something like a dotted key before the first "=". */
+static bool is_assignment(const char *arg)
+{
+    size_t len = strcspn(arg, "=");
+    if (arg[len] != '=' || !isalpha((unsigned char)arg[0])) {
+        return false;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (!isalnum((unsigned char)arg[i]) && strchr("._-", arg[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum qn_status no_command(const struct reader *r, const char *name)
+{
+    const char *names[64];
+    int n = 0;
+    for (int i = 2; i < qn_n_commands && n < 64; i++) {
+        names[n++] = qn_commands[i].name;
+    }
+    int near = qn_nearest(name, names, n);
+    if (near < 0) {
+        return qn_fail(r->err, QN_EUSAGE,
+                       "there is no command '%s'; quern --help lists them",
+                       name);
+    }
+    return qn_fail(r->err, QN_EUSAGE,
+                   "there is no command '%s' (did you mean '%s'?)", name,
+                   names[near]);
+}
+
+/* The first word decides what this line is about. */
+static enum qn_status read_first_word(struct reader *r, const char *word)
+{
+    struct qn_args *args = r->args;
+    args->command = qn_command_find(word);
+    if (args->command != NULL) {
+        return QN_OK;
+    }
+    bool is_script = qn_ends_with(word, ".lua") || strchr(word, '/') != NULL ||
+                     qn_path_exists(word) ||
+                     args->option[QN_OPT_INTERACTIVE] != NULL ||
+                     args->option[QN_OPT_CHECK] != NULL || args->n_sets > 0;
+    if (!is_script) {
+        return no_command(r, word);
+    }
+    args->command = qn_command_script();
+    args->words[args->n_words++] = word;
+    r->only_words = true;
+    return QN_OK;
+}
+
+static enum qn_status read_one(struct reader *r)
+{
+    struct qn_args *args = r->args;
+    const char *arg = r->argv[r->next++];
+    if (r->only_words) {
+        args->words[args->n_words++] = arg;
+        return QN_OK;
+    }
+    if (strcmp(arg, "--") == 0) {
+        r->only_words = args->command != NULL;
+        return QN_OK;
+    }
+    if (arg[0] == '-' && arg[1] != '\0') {
+        return read_option(r, arg);
+    }
+    if (is_assignment(arg)) {
+        args->assignments[args->n_assignments++] = arg;
+        return QN_OK;
+    }
+    if (args->command == NULL) {
+        return read_first_word(r, arg);
+    }
+    args->words[args->n_words++] = arg;
+    return QN_OK;
+}
+
+/* "quern train", or "quern" of the workbench. */
+static const char *title(const struct qn_app_command *c, char *buf, size_t size)
+{
+    struct qn_str s = {0};
+    qn_str_addf(&s, "quern%s%s", c->name[0] != '\0' ? " " : "", c->name);
+    size_t len = s.len < size ? s.len : size - 1;
+    memcpy(buf, s.text, len);
+    buf[len] = '\0';
+    qn_str_free(&s);
+    return buf;
+}
+
+static enum qn_status check_options(const struct qn_args *args,
+                                    struct qn_err *err)
+{
+    const struct qn_app_command *c = args->command;
+    char name[64];
+    (void)title(c, name, sizeof name);
+    for (int i = QN_OPT_VERSION + 1; i < QN_N_OPTIONS; i++) {
+        if (args->option[i] != NULL && !(c->options & (1u << i))) {
+            return qn_fail(err, QN_EUSAGE, "%s takes no option %s", name,
+                           options[i].name);
+        }
+    }
+    if (args->n_assignments > 0 && !c->settings) {
+        return qn_fail(err, QN_EUSAGE, "%s takes no settings such as '%s'",
+                       name, args->assignments[0]);
+    }
+    return QN_OK;
+}
+
+static enum qn_status check(const struct qn_args *args, struct qn_err *err)
+{
+    const struct qn_app_command *c = args->command;
+    if (args->option[QN_OPT_HELP] != NULL ||
+        args->option[QN_OPT_VERSION] != NULL) {
+        return QN_OK;
+    }
+    enum qn_status status = check_options(args, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    char name[64];
+    (void)title(c, name, sizeof name);
+    if (args->n_words < c->min_words) {
+        return qn_fail(err, QN_EUSAGE, "%s needs %s: %s %s", name, c->word,
+                       name, c->usage);
+    }
+    if (args->n_words > c->max_words) {
+        return qn_fail(err, QN_EUSAGE,
+                       "%s: '%s' is one word too many (settings are written "
+                       "KEY=VALUE)",
+                       name, args->words[c->max_words]);
+    }
+    return QN_OK;
+}
+
+enum qn_status qn_args_parse(struct qn_args *args, int argc, char **argv,
+                             struct qn_err *err)
+{
+    size_t room = (size_t)argc + 1;
+    *args = (struct qn_args){0};
+    args->assignments = qn_xcalloc(room, sizeof *args->assignments);
+    args->sets = qn_xcalloc(room, sizeof *args->sets);
+    args->words = qn_xcalloc(room, sizeof *args->words);
+
+    struct reader r = {
+        .args = args, .argv = argv, .argc = argc, .next = 1, .err = err};
+    while (r.next < argc) {
+        enum qn_status status = read_one(&r);
+        if (status != QN_OK) {
+            return status;
+        }
+    }
+    if (args->command == NULL) {
+        bool scripted = args->option[QN_OPT_CHECK] != NULL ||
+                        args->option[QN_OPT_INTERACTIVE] != NULL ||
+                        args->n_sets > 0;
+        args->command = scripted ? qn_command_script() : qn_command_workbench();
+    }
+    return check(args, err);
+}
+
+void qn_args_free(struct qn_args *args)
+{
+    free(args->assignments);
+    free(args->sets);
+    free(args->words);
+    *args = (struct qn_args){0};
+}

@@ -1,0 +1,59 @@
+/* cmd_eval.c - quern eval: the loss of a run's weights on a split. */
+#include "app/commands.h"
+
+#include "app/measured.h"
+#include "app/out.h"
+
+static void print_json(struct qn_out *out, const struct qn_measured *m,
+                       const struct qn_evaluation *e)
+{
+    struct qn_json j = {.comma = false};
+    qn_json_object(&j);
+    qn_json_kstring(&j, "run", m->id);
+    qn_json_kstring(&j, "split", qn_split_name(e->split));
+    qn_json_kint(&j, "step", qn_measure_checkpoint_step(m->measure));
+    qn_json_kdouble(&j, "loss", e->loss);
+    qn_json_kdouble(&j, "bpc", qn_bpc(e->loss));
+    qn_json_kdouble(&j, "perplexity", qn_perplexity(e->loss));
+    qn_json_kint(&j, "predictions", e->predictions);
+    qn_json_kdouble(&j, "seconds", e->seconds);
+    qn_json_end_object(&j);
+    (void)qn_out_json(out, &j);
+    qn_json_free(&j);
+}
+
+static void print_text(struct qn_out *out, const struct qn_measured *m,
+                       const struct qn_evaluation *e)
+{
+    (void)qn_out_linef(out,
+                       "%s  step %lld  %s loss %.4f  %.4f bpc  perplexity "
+                       "%.3f  %lld predictions in %.1f s",
+                       m->id, (long long)qn_measure_checkpoint_step(m->measure),
+                       qn_split_name(e->split), e->loss, qn_bpc(e->loss),
+                       qn_perplexity(e->loss), (long long)e->predictions,
+                       e->seconds);
+}
+
+int qn_cmd_eval(const struct qn_args *args)
+{
+    struct qn_err err;
+    struct qn_measured m;
+    struct qn_evaluation e;
+    enum qn_split split = QN_VALID;
+    struct qn_out out = {.failed = false};
+    enum qn_status status = qn_measured_open(&m, args, &err);
+    if (status == QN_OK) {
+        status = qn_measured_split(args, &split, &err);
+    }
+    if (status == QN_OK) {
+        status = qn_measure_evaluate(m.measure, split, &e, &err);
+    }
+    if (status == QN_OK && args->option[QN_OPT_JSON] != NULL) {
+        print_json(&out, &m, &e);
+    } else if (status == QN_OK) {
+        print_text(&out, &m, &e);
+    }
+    int result = status == QN_OK ? QN_EXIT_OK : qn_give_up(status, &err);
+    qn_measured_fini(&m);
+    return qn_out_close(&out, result);
+}

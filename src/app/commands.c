@@ -1,0 +1,138 @@
+/* commands.c - the table of commands: name, usage, options, function. */
+#include "app/commands.h"
+
+#include "app/workbench.h"
+#include "base/str.h"
+
+#include <stddef.h>
+
+#define BIT(option) (1u << (option))
+#define WHICH (BIT(QN_OPT_CHECKPOINT))
+
+const struct qn_app_command qn_commands[] = {
+    {.name = "",
+     .usage = "[-p PRESET] [KEY=VALUE...]",
+     .help = "the workbench; with -p or keys it starts that run",
+     .run = qn_workbench,
+     .options = BIT(QN_OPT_PRESET),
+     .settings = true},
+    {.name = "SCRIPT.lua",
+     .usage = "[ARG...]",
+     .help = "run a script without a screen; -i opens the workbench with it",
+     .run = qn_run_script,
+     .options = BIT(QN_OPT_INTERACTIVE) | BIT(QN_OPT_CHECK) | BIT(QN_OPT_SET),
+     .min_words = 1,
+     .max_words = QN_NO_LIMIT,
+     .word = "a script"},
+    {.name = "train",
+     .usage = "[-p PRESET] [KEY=VALUE...]",
+     .help = "train without a screen: a line per log.every, or JSON Lines",
+     .run = qn_cmd_train,
+     .options = BIT(QN_OPT_PRESET),
+     .settings = true},
+    {.name = "resume",
+     .usage = "RUN [KEY=VALUE...]",
+     .help = "go on with a run from its last checkpoint",
+     .run = qn_cmd_resume,
+     .settings = true,
+     .min_words = 1,
+     .max_words = 1,
+     .word = "a run"},
+    {.name = "rerun",
+     .usage = "RUN [KEY=VALUE...]",
+     .help = "train a new run with the settings of another",
+     .run = qn_cmd_rerun,
+     .settings = true,
+     .min_words = 1,
+     .max_words = 1,
+     .word = "a run"},
+    {.name = "eval",
+     .usage = "RUN [--checkpoint WHICH] [--split SPLIT] [KEY=VALUE...]",
+     .help = "the loss of a run's weights on a split",
+     .run = qn_cmd_eval,
+     .options = WHICH | BIT(QN_OPT_SPLIT),
+     .settings = true,
+     .min_words = 1,
+     .max_words = 1,
+     .word = "a run"},
+    {.name = "stats",
+     .usage = "RUN [--checkpoint WHICH] [--split SPLIT] [--of c] [--near T] "
+              "[KEY=VALUE...]",
+     .help = "shares of negative, near-zero and positive cell states",
+     .run = qn_cmd_stats,
+     .options = WHICH | BIT(QN_OPT_SPLIT) | BIT(QN_OPT_OF) | BIT(QN_OPT_NEAR),
+     .settings = true,
+     .min_words = 1,
+     .max_words = 1,
+     .word = "a run"},
+    {.name = "sample",
+     .usage = "RUN [--checkpoint WHICH] [--prompt TEXT] [--length N] "
+              "[--temperature T] [KEY=VALUE...]",
+     .help = "let a run's weights write",
+     .run = qn_cmd_sample,
+     .options = WHICH | BIT(QN_OPT_PROMPT) | BIT(QN_OPT_LENGTH) |
+                BIT(QN_OPT_TEMPERATURE),
+     .settings = true,
+     .min_words = 1,
+     .max_words = 1,
+     .word = "a run"},
+    {.name = "import",
+     .usage = "WEIGHTS.safetensors [-p PRESET] [KEY=VALUE...]",
+     .help = "make a run from weights trained elsewhere",
+     .run = qn_cmd_import,
+     .options = BIT(QN_OPT_PRESET),
+     .settings = true,
+     .min_words = 1,
+     .max_words = 1,
+     .word = "a file of weights"},
+    {.name = "runs",
+     .usage = "",
+     .help = "list the runs of the store",
+     .run = qn_cmd_runs},
+    {.name = "params",
+     .usage = "[-p PRESET] [KEY=VALUE...]",
+     .help = "count the parameters and list the tensors",
+     .run = qn_cmd_params,
+     .options = BIT(QN_OPT_PRESET),
+     .settings = true},
+    {.name = "presets",
+     .usage = "",
+     .help = "list the presets",
+     .run = qn_cmd_presets},
+    {.name = "bench",
+     .usage = "[--only train] [-p PRESET] [STEPS]",
+     .help = "measure training speed against the machine's own product",
+     .run = qn_cmd_bench,
+     .options = BIT(QN_OPT_ONLY) | BIT(QN_OPT_PRESET),
+     .max_words = 1},
+    {.name = "doctor",
+     .usage = "",
+     .help = "check terminal, libraries, memory, store and data",
+     .run = qn_cmd_doctor},
+    {.name = "help",
+     .usage = "[COMMAND | settings]",
+     .help = "this text, a command's, or all settings",
+     .run = qn_cmd_help,
+     .max_words = 1},
+};
+const int qn_n_commands = (int)(sizeof qn_commands / sizeof qn_commands[0]);
+
+const struct qn_app_command *qn_command_workbench(void)
+{
+    return &qn_commands[0];
+}
+
+const struct qn_app_command *qn_command_script(void)
+{
+    return &qn_commands[1];
+}
+
+const struct qn_app_command *qn_command_find(const char *name)
+{
+    for (int i = 2; i < qn_n_commands; i++) {
+        if (qn_str_eq(qn_commands[i].name, name)) {
+            return &qn_commands[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,27 @@
+/* context.h - what every command needs: store, pool of threads, notices. */
+#ifndef QN_APP_CONTEXT_H
+#define QN_APP_CONTEXT_H
+
+#include "app/args.h"
+#include "nn/settings.h"
+#include "train/trainer.h"
+
+struct qn_context {
+    char *store; /* owned */
+    struct qn_train_env env;
+};
+
+/* A pool over all cores; notices go to standard error. Free with fini. */
+void qn_context_init(struct qn_context *c, const struct qn_args *args);
+void qn_context_fini(struct qn_context *c);
+
+/* Defaults < preset < KEY=VALUE of the command line. */
+enum qn_status qn_context_spec(const struct qn_args *args, struct qn_spec *out,
+                               struct qn_err *err);
+/* The folder of the run that words[0] names; the caller frees it. Says so when
+ * several have that name. */
+enum qn_status qn_context_run(const struct qn_context *c,
+                              const struct qn_args *args, char **path,
+                              struct qn_err *err);
+
+#endif

@@ -1,0 +1,281 @@
+/* report.c - a trainer's records on standard output: lines or JSON Lines. */
+#include "app/report.h"
+
+#include "base/clock.h"
+#include "lab/note_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void qn_report_init(struct qn_report *r, bool json)
+{
+    memset(r, 0, sizeof *r);
+    r->json = json;
+}
+
+void qn_report_fini(struct qn_report *r)
+{
+    qn_json_free(&r->line);
+}
+
+/* {"event":name ... ; the caller adds keys and calls end_event. */
+static struct qn_json *begin_event(struct qn_report *r, const char *name)
+{
+    qn_json_clear(&r->line);
+    qn_json_object(&r->line);
+    qn_json_kstring(&r->line, "event", name);
+    return &r->line;
+}
+
+static void end_event(struct qn_report *r)
+{
+    qn_json_end_object(&r->line);
+    (void)qn_out_json(&r->out, &r->line);
+}
+
+static void json_step(struct qn_report *r, const struct qn_step_record *s)
+{
+    struct qn_json *j = begin_event(r, "step");
+    qn_json_kstring(j, "run", qn_trainer_id(r->trainer));
+    qn_json_kint(j, "step", s->step);
+    qn_json_kdouble(j, "epoch", s->epoch);
+    qn_json_kdouble(j, "loss", s->loss);
+    qn_json_kdouble(j, "lr", s->lr);
+    qn_json_kdouble(j, "grad_norm", s->grad_norm);
+    qn_json_kdouble(j, "tokens_per_s", s->tokens_per_s);
+    end_event(r);
+}
+
+/* Time to the end at the speed of the newest steps. */
+static double seconds_left(const struct qn_trainer *t, double tokens_per_s)
+{
+    const struct qn_spec *spec = qn_trainer_spec(t);
+    int64_t steps = qn_trainer_steps_total(t) - qn_trainer_step_count(t);
+    double tokens = (double)steps * spec->batch * spec->seq;
+    double left = tokens_per_s > 0 ? tokens / tokens_per_s : -1;
+    double allowed = spec->stop.after - qn_trainer_seconds(t);
+    return spec->stop.after > 0 && allowed < left ? allowed : left;
+}
+
+static void text_step(struct qn_report *r, const struct qn_step_record *s)
+{
+    const struct qn_trainer *t = r->trainer;
+    struct qn_moment now = {
+        .step = s->step,
+        .steps_per_epoch = qn_trainer_steps_per_epoch(t),
+        .seconds = qn_trainer_seconds(t),
+        .evals = r->evals,
+    };
+    bool first = s->step == r->first_step + 1;
+    if (!first &&
+        !qn_period_due(qn_trainer_spec(t)->log_every, &r->before, &now)) {
+        return;
+    }
+    r->before = now;
+    char left[32];
+    (void)qn_format_duration(left, sizeof left,
+                             seconds_left(t, s->tokens_per_s));
+    (void)qn_out_linef(&r->out,
+                       "step %lld of %lld  epoch %.2f  loss %.4f  norm %.3f  "
+                       "lr %.6g  %.0f symbols/s  %s left",
+                       (long long)s->step, (long long)qn_trainer_steps_total(t),
+                       s->epoch, s->loss, s->grad_norm, s->lr, s->tokens_per_s,
+                       left);
+}
+
+static void take_step(void *user, const struct qn_step_record *s)
+{
+    struct qn_report *r = user;
+    if (r->json) {
+        json_step(r, s);
+    } else {
+        text_step(r, s);
+    }
+}
+
+static void take_stats(void *user, const struct qn_stats_record *s)
+{
+    struct qn_report *r = user;
+    r->stats = *s;
+    if (!r->json) {
+        return;
+    }
+    struct qn_json *j = begin_event(r, "stats");
+    qn_json_kint(j, "step", s->step);
+    qn_json_key(j, "layers");
+    qn_stats_json(s, j);
+    end_event(r);
+}
+
+static const char *const event_names[] = {
+    [QN_NOTE_EVAL] = "eval",     [QN_NOTE_CHECKPOINT] = "checkpoint",
+    [QN_NOTE_SAMPLE] = "sample", [QN_NOTE_SET] = "set",
+    [QN_NOTE_PAUSE] = "pause",   [QN_NOTE_RESUME] = "resume",
+    [QN_NOTE_NAN] = "nan",       [QN_NOTE_REPLY] = "reply",
+    [QN_NOTE_DONE] = "done",     [QN_NOTE_STOPPED] = "stopped",
+    [QN_NOTE_FAILED] = "error",
+};
+
+/* What the event holds beside its name and step. */
+static void add_keys(struct qn_json *j, const struct qn_note *n)
+{
+    switch (n->kind) {
+    case QN_NOTE_EVAL:
+        qn_json_kstring(j, "split", qn_split_name(n->split));
+        qn_json_kint(j, "step", n->step);
+        qn_json_kdouble(j, "loss", n->loss);
+        qn_json_kdouble(j, "bpc", qn_bpc(n->loss));
+        return;
+    case QN_NOTE_CHECKPOINT:
+        qn_json_kint(j, "step", n->step);
+        qn_json_kbool(j, "best", n->is_best);
+        qn_json_kstring(j, "dir", n->text);
+        return;
+    case QN_NOTE_SET:
+        qn_json_kint(j, "step", n->step);
+        qn_json_kstring(j, "key", n->key);
+        qn_json_kstring(j, "value", n->text);
+        return;
+    case QN_NOTE_SAMPLE:
+    case QN_NOTE_PAUSE:
+    case QN_NOTE_RESUME:
+    case QN_NOTE_NAN:
+    case QN_NOTE_REPLY:
+    case QN_NOTE_DONE:
+    case QN_NOTE_STOPPED:
+    case QN_NOTE_FAILED:
+        break;
+    }
+    qn_json_kint(j, "step", n->step);
+    if (n->text[0] != '\0') {
+        qn_json_kstring(j, "text", n->text);
+    }
+}
+
+/* "step 500  c near zero: layer 1 0.41, layer 2 0.56" after an evaluation. */
+static void text_shares(struct qn_report *r)
+{
+    if (r->stats.step == 0) {
+        return;
+    }
+    struct qn_str s = {0};
+    qn_str_addf(&s, "step %lld  cell states negative / near zero / positive:",
+                (long long)r->stats.step);
+    for (int i = 0; i < r->stats.n_layers; i++) {
+        struct qn_shares shares = qn_hist_shares(&r->stats.layer[i]);
+        qn_str_addf(&s, "  layer %d %.2f %.2f %.2f", i + 1, shares.negative,
+                    shares.near, shares.positive);
+    }
+    (void)qn_out_line(&r->out, s.text);
+    qn_str_free(&s);
+}
+
+static void text_note(struct qn_report *r, const struct qn_note *n)
+{
+    struct qn_str s = {0};
+    if (qn_note_text(n, &s)) {
+        (void)qn_out_line(&r->out, s.text);
+    }
+    qn_str_free(&s);
+    if (n->kind == QN_NOTE_EVAL) {
+        text_shares(r);
+    }
+}
+
+static void take_note(void *user, const struct qn_note *n)
+{
+    struct qn_report *r = user;
+    if (n->kind == QN_NOTE_EVAL) {
+        r->evals++;
+    }
+    if (n->kind == QN_NOTE_PAUSE || n->kind == QN_NOTE_FAILED) {
+        (void)snprintf(r->why, sizeof r->why, "%s", n->text);
+    }
+    /* Ends are told by whoever drives the trainer. */
+    if (n->kind == QN_NOTE_DONE || n->kind == QN_NOTE_FAILED) {
+        return;
+    }
+    if (!r->json) {
+        text_note(r, n);
+        return;
+    }
+    add_keys(begin_event(r, event_names[n->kind]), n);
+    end_event(r);
+}
+
+struct qn_sink qn_report_sink(struct qn_report *r)
+{
+    return (struct qn_sink){
+        .user = r, .step = take_step, .stats = take_stats, .note = take_note};
+}
+
+void qn_report_start(struct qn_report *r, const struct qn_trainer *t,
+                     bool resumed)
+{
+    r->trainer = t;
+    r->first_step = qn_trainer_step_count(t);
+    r->before.step = r->first_step;
+    r->before.steps_per_epoch = qn_trainer_steps_per_epoch(t);
+    r->before.seconds = qn_trainer_seconds(t);
+    if (!r->json) {
+        (void)qn_out_linef(
+            &r->out, "%s %s: %lld steps in %s",
+            resumed ? "going on with run" : "run", qn_trainer_id(t),
+            (long long)qn_trainer_steps_total(t), qn_trainer_dir(t));
+        return;
+    }
+    struct qn_json *j = begin_event(r, "start");
+    qn_json_kstring(j, "run", qn_trainer_id(t));
+    qn_json_kstring(j, "dir", qn_trainer_dir(t));
+    end_event(r);
+}
+
+static void json_best(struct qn_report *r, struct qn_json *j)
+{
+    int64_t step;
+    double loss;
+    qn_json_key(j, "best");
+    if (!qn_trainer_best(r->trainer, &step, &loss)) {
+        qn_json_null(j);
+        return;
+    }
+    qn_json_object(j);
+    qn_json_kint(j, "step", step);
+    qn_json_kdouble(j, "loss", loss);
+    qn_json_kdouble(j, "bpc", qn_bpc(loss));
+    qn_json_end_object(j);
+}
+
+void qn_report_done(struct qn_report *r)
+{
+    const struct qn_trainer *t = r->trainer;
+    if (r->json) {
+        struct qn_json *j = begin_event(r, "done");
+        qn_json_kstring(j, "run", qn_trainer_id(t));
+        qn_json_kint(j, "steps", qn_trainer_step_count(t));
+        qn_json_kdouble(j, "seconds", qn_trainer_seconds(t));
+        json_best(r, j);
+        end_event(r);
+        return;
+    }
+    char spent[32];
+    (void)qn_format_duration(spent, sizeof spent, qn_trainer_seconds(t));
+    (void)qn_out_linef(&r->out, "done: %lld steps in %s",
+                       (long long)qn_trainer_step_count(t), spent);
+    int64_t step;
+    double loss;
+    if (qn_trainer_best(t, &step, &loss)) {
+        (void)qn_out_linef(&r->out,
+                           "best: step %lld  valid loss %.4f  %.4f bpc",
+                           (long long)step, loss, qn_bpc(loss));
+    }
+}
+
+void qn_report_error(struct qn_report *r, const char *text)
+{
+    if (r->json) {
+        struct qn_json *j = begin_event(r, "error");
+        qn_json_kstring(j, "text", text);
+        end_event(r);
+    }
+}
