@@ -72,6 +72,17 @@ static void multiples(struct qn_axis *a, double step)
     a->decimals = decimals_for(step, fmax(fabs(a->lo), fabs(a->hi)));
 }
 
+/* One tick alone gives no scale. */
+static void two_multiples(struct qn_axis *a, double step)
+{
+    multiples(a, step);
+    for (int i = 0; i < 3 && a->n_ticks < 2; i++) {
+        a->n_ticks = 0;
+        step = nice_step(step / 2.5);
+        multiples(a, step);
+    }
+}
+
 static void linear_axis(struct qn_axis *a, double lo, double hi, int max_ticks)
 {
     double floor_at = fmax(fabs(lo), fabs(hi)) * 1e-6;
@@ -84,7 +95,7 @@ static void linear_axis(struct qn_axis *a, double lo, double hi, int max_ticks)
     /* Fifths of a step: round enough to stand still, without much air. */
     a->lo = floor(lo / step * 5 + 1e-9) * step / 5;
     a->hi = ceil(hi / step * 5 - 1e-9) * step / 5;
-    multiples(a, step);
+    two_multiples(a, step);
 }
 
 /* 1, 2 and 5 of each decade, or whole decades when those are too many. */
@@ -116,7 +127,7 @@ static void log_axis(struct qn_axis *a, double lo, double hi, int max_ticks)
     }
     /* Within a decade even steps say more than 1, 2, 5. */
     if (a->hi / a->lo <= 10) {
-        multiples(a, nice_step((a->hi - a->lo) / max_ticks));
+        two_multiples(a, nice_step((a->hi - a->lo) / max_ticks));
     } else {
         log_ticks(a, max_ticks);
     }

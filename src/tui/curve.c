@@ -87,7 +87,7 @@ static size_t gather(const struct qn_line_plot *plot,
 {
     size_t len = 0;
     for (int k = 0; k < plot->n_curves; k++) {
-        for (int i = 0; i < n && !plot->curves[k].faint; i++) {
+        for (int i = 0; i < n; i++) {
             const struct qn_column *at = &columns[k * n + i];
             if (at->any && (!plot->log_y || at->lo > 0)) {
                 out[len++] = at->lo;
@@ -106,7 +106,7 @@ static void include_newest(const struct qn_line_plot *plot, double *lo,
 {
     for (int k = 0; k < plot->n_curves; k++) {
         double v = qn_curve_newest(&plot->curves[k]);
-        if (!plot->curves[k].faint && isfinite(v) && (!plot->log_y || v > 0)) {
+        if (isfinite(v) && (!plot->log_y || v > 0)) {
             *lo = fmin(*lo, v);
             *hi = fmax(*hi, v);
         }

@@ -27,7 +27,7 @@ static void place_charts(struct qn_rect all, int rows, struct qn_layout *out)
 {
     struct qn_rect loss = all, cells = all;
     if (all.cols >= COLS_FOR_PAIR) {
-        int percent = all.cols >= COLS_FOR_WIDE ? 58 : 55;
+        int percent = all.cols >= COLS_FOR_WIDE ? 57 : 55;
         loss.cols = all.cols * percent / 100;
         cells.col += loss.cols;
         cells.cols -= loss.cols;
@@ -46,8 +46,7 @@ static void place_charts(struct qn_rect all, int rows, struct qn_layout *out)
 static void place_panes(struct qn_rect room, int rows, struct qn_layout *out)
 {
     struct qn_rect charts = room, prompt = room;
-    bool stacked = room.cols < COLS_FOR_PAIR && rows >= ROWS_FOR_STACK;
-    charts.rows = at_least(MIN_CHART_ROWS, room.rows * (stacked ? 7 : 6) / 10);
+    charts.rows = at_least(MIN_CHART_ROWS, room.rows * 2 / 3);
     charts.rows = at_most(charts.rows, room.rows - MIN_PROMPT_ROWS);
     if (rows < ROWS_FOR_CHARTS || room.cols < COLS_FOR_CHARTS ||
         charts.rows < MIN_CHART_ROWS) {

@@ -9,8 +9,8 @@
 struct qn_curve {
     const struct qn_series *series;
     double smooth; /* bias-corrected average's decay; 0 = as it is */
-    bool as_marks; /* few points: a mark each, joined by a line */
-    bool faint;    /* a background: no legend, no say in the y range */
+    bool as_marks; /* few points: a mark each, joined by a dotted line that lies
+                    * below the other curves */
     enum qn_role role;
     const char *label; /* printed at the line's end and in the legend */
 };
@@ -54,6 +54,7 @@ void qn_plot_shares(struct qn_canvas *c, struct qn_rect where,
  * |x|; labelled x ticks (-1, -.1, 0, .1, 1) and the tallest bin's share. */
 struct qn_hist_plot {
     const struct qn_hist *hist;
+    const char *title; /* NULL = none */
     bool log_count;
     enum qn_glyphs glyphs;
 };

@@ -224,7 +224,7 @@ static void draw_axis(const struct hist_chart *t, struct qn_canvas *c,
     put_tick(&r, t->where.col + t->side + t->middle / 2, "0");
     int decades = t->to - t->from;
     /* From the outside in: the outer labels matter more. */
-    for (int e = t->to; e >= t->from; e--) {
+    for (int e = t->to; e > t->from; e--) {
         int shift = (e - t->from) * t->side / decades;
         char text[16];
         tick_text(text, sizeof text, true, e);
@@ -236,24 +236,29 @@ static void draw_axis(const struct hist_chart *t, struct qn_canvas *c,
     }
 }
 
-/* What the heights mean. */
+/* The title, what the heights mean and, when there is room, what the middle
+ * holds if it is cut. */
 static void draw_note(const struct hist_chart *t, struct qn_canvas *c)
 {
-    char middle[64] = "";
-    double inner = t->share[t->side];
-    if (inner > t->tallest) {
-        (void)snprintf(middle, sizeof middle, "; middle column %.0f%%, cut",
-                       inner * 100);
-    }
-    double percent = t->tallest * 100;
-    char text[128];
-    (void)snprintf(text, sizeof text, "%stallest %.*f%%%s",
+    char text[2][96], edge[16];
+    double inner = t->share[t->side], percent = t->tallest * 100;
+    (void)snprintf(text[1], sizeof text[1], "%stallest %.*f%%",
                    t->plot->log_count ? "log counts, " : "",
-                   percent < 9.95 ? 1 : 0, percent, middle);
-    int width = qn_text_width(text);
-    if (width <= t->where.cols) {
-        qn_canvas_text(c, t->where.row, t->where.col + t->where.cols - width,
-                       width, text, QN_ROLE_DIM);
+                   percent < 9.95 ? 1 : 0, percent);
+    tick_text(edge, sizeof edge, false, t->from);
+    (void)snprintf(text[0], sizeof text[0], "%.60s, below %s %.0f%%", text[1],
+                   edge, inner * 100);
+    const char *title = t->plot->title != NULL ? t->plot->title : "";
+    int used = qn_canvas_text(c, t->where.row, t->where.col, t->where.cols,
+                              title, QN_ROLE_TITLE);
+    for (int i = inner > t->tallest ? 0 : 1; i < 2; i++) {
+        int width = qn_text_width(text[i]);
+        if (used + 2 + width <= t->where.cols) {
+            qn_canvas_text(c, t->where.row,
+                           t->where.col + t->where.cols - width, width, text[i],
+                           QN_ROLE_DIM);
+            return;
+        }
     }
 }
 

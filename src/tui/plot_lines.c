@@ -94,7 +94,7 @@ static int name_cols(const struct chart *t)
     int most = 0;
     for (int k = 0; k < t->n_curves; k++) {
         const struct qn_curve *curve = &t->plot->curves[k];
-        if (curve->label != NULL && !curve->faint) {
+        if (curve->label != NULL) {
             int width = qn_text_width(curve->label) + 1;
             most = width > most ? width : most;
         }
@@ -172,7 +172,8 @@ static bool plan_values(struct chart *t, double first, double last)
     if (!any) {
         return false;
     }
-    qn_axis_values(&t->y, lo, hi, t->plot->log_y, t->area.rows / ROWS_A_TICK);
+    int ticks = t->area.rows / (t->area.rows < 12 ? 2 : ROWS_A_TICK);
+    qn_axis_values(&t->y, lo, hi, t->plot->log_y, ticks);
     int left = t->axis_y ? 1 : 0;
     int labels = t->labels_y ? label_cols(t) : 0;
     if (labels > t->where.cols / 3) {
@@ -352,9 +353,7 @@ static void draw_cut(struct chart *t)
 {
     bool above = false;
     for (int i = 0; i < t->n_curves * t->raster.cols; i++) {
-        bool faint = t->plot->curves[i / t->raster.cols].faint;
-        above |=
-            !faint && t->columns[i].any && dot_row(t, t->columns[i].hi) < -0.5;
+        above |= t->columns[i].any && dot_row(t, t->columns[i].hi) < -0.5;
     }
     if (above && t->axis_y) {
         qn_canvas_put(t->canvas, t->area.row, t->area.col - 1,
@@ -368,9 +367,10 @@ static void draw_cut(struct chart *t)
 
 struct end_name {
     int k, row;
+    double value;
 };
 
-/* Names of curves that have a newest value, by its row from the top down. */
+/* Names of curves that have a newest value, the highest first. */
 static int collect_names(const struct chart *t, struct end_name *names)
 {
     int n = 0;
@@ -378,14 +378,14 @@ static int collect_names(const struct chart *t, struct end_name *names)
         const struct qn_curve *curve = &t->plot->curves[k];
         double v = qn_curve_newest(curve);
         int row = isfinite(v) ? cell_row(t, v) : -1;
-        if (curve->label == NULL || curve->faint || row < 0) {
+        if (curve->label == NULL || row < 0) {
             continue;
         }
         int at = n++;
-        for (; at > 0 && names[at - 1].row > row; at--) {
+        for (; at > 0 && names[at - 1].value < v; at--) {
             names[at] = names[at - 1];
         }
-        names[at] = (struct end_name){k, row};
+        names[at] = (struct end_name){k, row, v};
     }
     return n;
 }
@@ -436,7 +436,14 @@ static void draw_chart(struct chart *t, double last)
     }
     for (int k = 0; k < t->n_curves; k++) {
         roles[k] = t->plot->curves[k].role;
-        draw_curve(t, k);
+        if (t->plot->curves[k].as_marks) {
+            draw_curve(t, k);
+        }
+    }
+    for (int k = 0; k < t->n_curves; k++) {
+        if (!t->plot->curves[k].as_marks) {
+            draw_curve(t, k);
+        }
     }
     qn_raster_draw(&t->raster, t->canvas, roles);
     for (int k = 0; k < t->n_curves; k++) {
@@ -504,8 +511,7 @@ static int legend_entry(struct qn_canvas *c, struct qn_rect at,
 
 static bool in_legend(const struct qn_curve *curve)
 {
-    return !curve->faint && curve->series != NULL &&
-           qn_series_len(curve->series) > 0;
+    return curve->series != NULL && qn_series_len(curve->series) > 0;
 }
 
 /* All entries, two columns apart; the width only when c is NULL. */

@@ -2,7 +2,7 @@
 #include "tui/plot.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 #define N_PARTS 4
 #define PERCENT_COLS 5 /* "100% " */
@@ -64,25 +64,30 @@ static void draw_bar(struct qn_canvas *c, struct qn_rect at,
 }
 
 /* The percentages in columns of their own, so that they stand still while the
- * bar moves. Returns the columns used. */
-static int draw_percents(struct qn_canvas *c, struct qn_rect at,
-                         const double share[N_PARTS], int percent[N_PARTS])
+ * bar moves. Takes their room from *at. */
+static void draw_percents(struct qn_canvas *c, struct qn_rect *at,
+                          const int percent[N_PARTS])
 {
-    int n = share[3] > 0 ? 4 : 3, used = 0;
-    for (int part = 0; part < n; part++) {
-        if (used + PERCENT_COLS > at.cols) {
-            break;
-        }
-        qn_canvas_textf(c, at.row, at.col + used, PERCENT_COLS, part_role[part],
-                        "%3d%%", percent[part]);
-        used += PERCENT_COLS;
+    for (int part = 0; part < 3 && at->cols >= 4; part++) {
+        qn_canvas_textf(c, at->row, at->col, 4, part_role[part], "%3d%%",
+                        percent[part]);
+        at->col += PERCENT_COLS;
+        at->cols -= PERCENT_COLS;
     }
-    if (n == 4 && used + 4 <= at.cols) {
-        used += qn_canvas_text(c, at.row, at.col + used - 1, 5, " NaN ",
-                               QN_ROLE_ERROR) -
-                1;
+}
+
+/* At the right end, where it moves nothing else. */
+static void draw_nan(struct qn_canvas *c, struct qn_rect *at, int percent)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, " %s%d%% NaN", percent < 1 ? "<" : "",
+                   percent < 1 ? 1 : percent);
+    int width = qn_text_width(text);
+    if (width <= at->cols) {
+        at->cols -= width;
+        qn_canvas_text(c, at->row, at->col + at->cols, width, text,
+                       QN_ROLE_ERROR);
     }
-    return used;
 }
 
 void qn_plot_shares(struct qn_canvas *c, struct qn_rect where,
@@ -111,9 +116,13 @@ void qn_plot_shares(struct qn_canvas *c, struct qn_rect where,
                              bar->shares.positive, bar->shares.nan};
     int percent[N_PARTS];
     apportion(share, 100, 0, percent);
-    used = draw_percents(c, at, share, percent);
-    at.col += used + 1;
-    at.cols -= used + 1;
+    draw_percents(c, &at, percent);
+    at.col++;
+    at.cols--;
+    if (share[3] > 0) {
+        draw_nan(c, &at, percent[3]);
+        share[3] = 0;
+    }
     if (at.cols >= MIN_BAR_COLS) {
         draw_bar(c, at, share, bar->glyphs);
     }

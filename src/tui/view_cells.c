@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define MIN_HIST_ROWS 5
+#define MIN_HIST_ROWS 3
 #define GOOD_HIST_ROWS 8
 #define ROWS_FOR_GAPS 16 /* blank rows between the parts */
 
@@ -95,8 +95,7 @@ static void draw_heading(struct qn_canvas *c, struct qn_rect where, int first,
                          int shown, const struct qn_cells_view *view)
 {
     char step[64], layers[64] = "";
-    (void)snprintf(step, sizeof step, "states at step %lld ",
-                   (long long)view->step);
+    (void)snprintf(step, sizeof step, "at step %lld ", (long long)view->step);
     int taken = 4 + qn_text_width("cells") + 1;
     if (taken + qn_text_width(step) + 2 <= where.cols) {
         taken += qn_canvas_text(c, where.row, where.col + taken - 1, -1, step,
@@ -117,15 +116,12 @@ static void draw_heading(struct qn_canvas *c, struct qn_rect where, int first,
 static void draw_hist(struct qn_canvas *c, struct qn_rect where,
                       const struct qn_cells_view *view)
 {
+    char title[32];
+    (void)snprintf(title, sizeof title, "layer %d", view->selected + 1);
     const struct qn_hist_plot plot = {.hist = &view->layer[view->selected],
+                                      .title = title,
                                       .glyphs = view->glyphs};
     qn_plot_hist(c, where, &plot);
-    char text[32];
-    (void)snprintf(text, sizeof text, "layer %d", view->selected + 1);
-    /* Beside the plot's own note, which needs some 16 columns. */
-    if (where.rows >= 6 && where.cols >= 32) {
-        qn_canvas_text(c, where.row, where.col, -1, text, QN_ROLE_TITLE);
-    }
 }
 
 static struct qn_rect take_rows(struct qn_rect *from, int rows)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define COLS_FOR_LABELS 40
+#define COLS_FOR_BARS 60
 #define NAME_COLS 24
 #define ERROR_COLS 60
 #define MAX_PARTS 16
@@ -24,7 +25,7 @@ struct part {
 struct line {
     struct part part[MAX_PARTS];
     int n;
-    bool labels;
+    bool labels, bars; /* words beside numbers; bars between groups */
     enum qn_glyphs glyphs;
 };
 
@@ -97,7 +98,7 @@ static void add_state(struct line *l, const struct qn_lab_run *run)
     struct part *p = add(l, GROUP_STATE, 100, look.role);
     (void)snprintf(p->value, sizeof p->value, "%s",
                    l->glyphs == QN_GLYPHS_ASCII ? look.ascii : look.sign);
-    p = add(l, GROUP_STATE, 65, look.role);
+    p = add(l, GROUP_STATE, 75, look.role);
     (void)snprintf(p->value, sizeof p->value, "%s", look.word);
     if (run->error != NULL && run->error[0] != '\0') {
         p = add(l, GROUP_STATE, 55, QN_ROLE_ERROR);
@@ -119,7 +120,7 @@ static void add_losses(struct line *l, const struct qn_lab_run *run)
     }
     struct part *p = add(l, GROUP_LOSS, 60, QN_ROLE_VALID);
     qn_text_value(p->value, sizeof p->value, run->best_loss);
-    label(l, p, "valid ", " nats");
+    label(l, p, "valid ", "");
     if (run->spec != NULL && run->spec->task == QN_TASK_LM) {
         p = add(l, GROUP_LOSS, 30, QN_ROLE_VALID);
         qn_text_value(p->value, sizeof p->value, run->best_loss / log(2));
@@ -191,8 +192,8 @@ static const char *gap_before(const struct line *l, int i)
         bool tight = l->part[i].group == GROUP_STATE || !l->labels;
         return tight ? " " : "  ";
     }
-    if (!l->labels) {
-        return " ";
+    if (!l->bars) {
+        return l->labels ? "  " : " ";
     }
     return l->glyphs == QN_GLYPHS_ASCII ? " | " : " \u2502 ";
 }
@@ -261,6 +262,7 @@ void qn_view_status(struct qn_canvas *c, struct qn_rect where,
         return;
     }
     struct line l = {.labels = where.cols >= COLS_FOR_LABELS,
+                     .bars = where.cols >= COLS_FOR_BARS,
                      .glyphs = s->glyphs};
     struct part *p = add(&l, GROUP_PROGRAM, 10, QN_ROLE_STATUS);
     (void)snprintf(p->value, sizeof p->value, "quern");
