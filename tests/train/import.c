@@ -1,0 +1,129 @@
+/* import.c - weights made elsewhere become a run like any other. */
+#include "train/import.h"
+
+#include "fixture.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Weights of a short training, outside any run; the caller frees the path.
+ * *loss is theirs on the valid split. */
+static char *trained_weights(struct fixture *f, double *loss)
+{
+    struct qn_err err;
+    char *run = fixture_finish(fixture_create(f, NULL));
+    *loss = fixture_note(f, QN_NOTE_EVAL)->loss;
+    char *inside = qn_path_join(run, "checkpoints/20/model.safetensors");
+    char *outside = qn_path_join(f->folder, "weights.safetensors");
+    assert_int_equal(rename(inside, outside), 0);
+    assert_int_equal(qn_remove_tree(f->store, &err), QN_OK);
+    free(inside);
+    free(run);
+    return outside;
+}
+
+static void imported_weights_give_the_same_loss(void **state)
+{
+    struct fixture *f = *state;
+    double loss;
+    char *weights = trained_weights(f, &loss);
+    /* Sizes that the file corrects. */
+    static const char *const settings[] = {"model.hidden=99", "model.layers=1",
+                                           NULL};
+    struct qn_spec spec = fixture_spec(f, settings);
+    char *id;
+    struct qn_err err;
+    if (qn_import(&f->env, weights, &spec, &id, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_non_null(strstr(f->lines.text, "model.hidden is 12, not 99"));
+    char *run = qn_path_join(f->store, id);
+    struct qn_measure *m;
+    struct qn_evaluation e;
+    assert_int_equal(qn_measure_open(&f->env, run, "best", NULL, 0, &m, &err),
+                     QN_OK);
+    assert_int_equal(qn_measure_evaluate(m, QN_VALID, &e, &err), QN_OK);
+    assert_true(e.loss == loss);
+    qn_measure_free(m);
+    assert_int_equal(recorded_events(run, "done"), 1);
+    free(run);
+    free(id);
+    free(weights);
+}
+
+static void an_imported_run_trains_on_when_told_to(void **state)
+{
+    struct fixture *f = *state;
+    double loss;
+    char *weights = trained_weights(f, &loss);
+    struct qn_spec spec = fixture_spec(f, NULL);
+    char *id;
+    struct qn_err err;
+    assert_int_equal(qn_import(&f->env, weights, &spec, &id, &err), QN_OK);
+    char *run = qn_path_join(f->store, id);
+    struct qn_trainer *t;
+    assert_int_equal(qn_trainer_resume(&f->env, run, NULL, 0, NULL, &t, &err),
+                     QN_ESTATE);
+    static const char *const more[] = {"steps=30"};
+    free(fixture_finish(fixture_resume(f, run, more, 1)));
+    assert_true(fixture_note(f, QN_NOTE_EVAL)->loss < loss);
+    free(run);
+    free(id);
+    free(weights);
+}
+
+static void weights_for_another_text_make_no_folder(void **state)
+{
+    struct fixture *f = *state;
+    double loss;
+    char *weights = trained_weights(f, &loss);
+    struct qn_err err;
+    char *id;
+    struct qn_str other = {0};
+    for (int i = 0; i < 300; i++) {
+        qn_str_add(&other, "ababbaba");
+    }
+    assert_int_equal(qn_file_write(f->text, other.text, other.len, &err),
+                     QN_OK);
+    struct qn_spec spec = fixture_spec(f, NULL);
+    assert_int_equal(qn_import(&f->env, weights, &spec, &id, &err), QN_EUSAGE);
+    assert_non_null(strstr(err.text, "symbols"));
+    assert_false(qn_path_exists(f->store));
+    qn_str_free(&other);
+    free(weights);
+}
+
+static void a_missing_file_is_named(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_spec spec = fixture_spec(f, NULL);
+    struct qn_err err;
+    char *id;
+    assert_int_not_equal(
+        qn_import(&f->env, "/no/such.safetensors", &spec, &id, &err), QN_OK);
+    assert_non_null(strstr(err.text, "/no/such.safetensors"));
+}
+
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(imported_weights_give_the_same_loss),
+        CASE(an_imported_run_trains_on_when_told_to),
+        CASE(weights_for_another_text_make_no_folder),
+        CASE(a_missing_file_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
