@@ -5,6 +5,7 @@
  */
 #include "app/desk.h"
 
+#include "app/out.h"
 #include "app/signals.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -186,7 +187,7 @@ static void echo_line(struct desk *d, const char *prompt, const char *text)
 }
 
 static void run_lua(struct desk *d, const char *text, const char *file,
-                    char *const *args, int n_args)
+                    const char *const *args, int n_args)
 {
     d->in_lua = true;
     qn_screen_busy(d->screen, true);
@@ -378,12 +379,6 @@ static void start_work(struct desk *d, const struct qn_desk_options *options)
 {
     welcome(d, options->spec || options->script);
     draw(d);
-    if (options->spec) {
-        struct qn_err err;
-        qn_run_id id;
-        if (qn_lab_train(d->lab, options->spec, false, &id, &err) != QN_OK)
-            qn_screen_print(d->screen, err.text, QN_ROLE_ERROR);
-    }
     if (options->script)
         run_lua(d, NULL, options->script, options->script_args,
                 options->n_script_args);
@@ -403,10 +398,15 @@ int qn_desk_run(const struct qn_desk_options *options)
     if (st == QN_OK)
         st = open_lua(&d, options, &err);
     if (st == QN_OK)
+        st = qn_term_check(&err);
+    /* A run that cannot begin is said on the plain terminal. */
+    qn_run_id id;
+    if (st == QN_OK && options->spec)
+        st = qn_lab_train(d.lab, options->spec, false, &id, &err);
+    if (st == QN_OK)
         st = qn_term_start(&d.term, &err);
     if (st != QN_OK) {
-        fprintf(stderr, "quern: %s\n", err.text);
-        code = st == QN_EUSAGE ? 2 : 1;
+        code = qn_give_up(st, &err);
     } else {
         open_prompt(&d);
         start_work(&d, options);

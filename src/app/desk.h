@@ -10,7 +10,7 @@ struct qn_desk_options {
     struct qn_train_env env;
     const struct qn_spec *spec; /* a run to start with, or NULL */
     const char *script;         /* a file to run first (quern -i), or NULL */
-    char *const *script_args;
+    const char *const *script_args;
     int n_script_args;
     struct qn_script_options script_options;
 };

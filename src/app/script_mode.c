@@ -1,11 +1,120 @@
-/* script_mode.c - quern SCRIPT.lua: a script without a screen. */
+/* script_mode.c - quern SCRIPT.lua: a script without a screen, or with it. */
 #include "app/workbench.h"
 
+#include "app/args.h"
+#include "app/context.h"
+#include "app/desk.h"
+#include "app/interrupt.h"
 #include "app/out.h"
+#include "script/script.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct script_mode {
+    struct qn_lab *lab;
+    struct qn_script *script;
+    struct qn_out out;
+};
+
+static void on_print(void *user, const char *text, bool is_error)
+{
+    struct script_mode *m = user;
+    if (is_error)
+        fputs(text, stderr);
+    else
+        (void)qn_out_text(&m->out, text, strlen(text)); /* said at the end */
+}
+
+/* The lab's log goes to standard error: standard output is the script's. */
+static void take_log(struct script_mode *m)
+{
+    char line[1024];
+    enum qn_log_level level;
+    while (qn_lab_take_log(m->lab, line, sizeof line, &level))
+        fprintf(stderr, "%s\n", line);
+}
+
+static void on_pump(void *user, double timeout)
+{
+    struct script_mode *m = user;
+    struct pollfd p = {.fd = qn_lab_fd(m->lab), .events = POLLIN};
+    (void)poll(&p, 1, (int)(timeout * 1000 + 0.999)); /* EINTR: a signal */
+    (void)qn_lab_poll(m->lab);
+    take_log(m);
+    if (qn_interrupted())
+        qn_script_interrupt(m->script);
+}
+
+/* Runs that the script started and did not wait for are finished all the same:
+ * nobody starts a run in order not to have it. */
+static void wait_for_runs(struct script_mode *m)
+{
+    while (qn_lab_n_active(m->lab) > 0 && !qn_interrupted())
+        on_pump(m, 0.5);
+}
+
+static int exit_status(struct script_mode *m, enum qn_script_result r)
+{
+    int status = r == QN_SCRIPT_QUIT ? qn_script_exit_code(m->script)
+                 : r == QN_SCRIPT_OK || r == QN_SCRIPT_CHECKED
+                     ? QN_EXIT_OK
+                     : QN_EXIT_FAILURE;
+    return qn_out_close(&m->out, status);
+}
+
+static int run_without_screen(const struct qn_context *c,
+                              const struct qn_args *args,
+                              const struct qn_script_options *options)
+{
+    struct script_mode m = {0};
+    struct qn_script_host host = {
+        .user = &m, .print = on_print, .pump = on_pump, .has_screen = false};
+    struct qn_err err;
+    int status;
+    qn_interrupt_catch();
+    enum qn_status st = qn_lab_new(&c->env, &m.lab, &err);
+    if (st == QN_OK)
+        st = qn_script_new(m.lab, &host, options, &m.script, &err);
+    if (st == QN_OK) {
+        enum qn_script_result r = qn_script_file(
+            m.script, args->words[0], (const char *const *)(args->words + 1),
+            args->n_words - 1);
+        if (r == QN_SCRIPT_OK)
+            wait_for_runs(&m);
+        status = exit_status(&m, r);
+    } else {
+        status = qn_give_up(st, &err);
+    }
+    qn_script_free(m.script);
+    if (m.lab)
+        take_log(&m);
+    qn_lab_free(m.lab, true);
+    return status;
+}
 
 int qn_run_script(const struct qn_args *args)
 {
-    (void)args;
-    qn_complain("scripts are not built yet");
-    return QN_EXIT_FAILURE;
+    struct qn_context c;
+    qn_context_init(&c, args);
+    struct qn_script_options options = {.set = (const char *const *)args->sets,
+                                        .n_set = args->n_sets,
+                                        .check =
+                                            args->option[QN_OPT_CHECK] != NULL};
+    int status;
+    if (args->option[QN_OPT_INTERACTIVE] != NULL) {
+        struct qn_desk_options desk = {
+            .env = c.env,
+            .script = args->words[0],
+            .script_args = (const char *const *)(args->words + 1),
+            .n_script_args = args->n_words - 1,
+            .script_options = options};
+        status = qn_desk_run(&desk);
+    } else {
+        status = run_without_screen(&c, args, &options);
+    }
+    qn_context_fini(&c);
+    return status;
 }

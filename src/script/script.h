@@ -47,7 +47,7 @@ enum qn_script_result {
 enum qn_script_result qn_script_eval(struct qn_script *s, const char *text);
 /* A script file with its arguments (global 'arg'). */
 enum qn_script_result qn_script_file(struct qn_script *s, const char *path,
-                                     char *const *args, int n_args);
+                                     const char *const *args, int n_args);
 int qn_script_exit_code(const struct qn_script *s); /* after QN_SCRIPT_QUIT */
 
 /* Ask running Lua to stop: it raises "interrupted" soon. Safe to call from pump

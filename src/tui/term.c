@@ -147,7 +147,7 @@ static FILE *dup_stream(int fd, const char *mode)
 }
 
 /* What newterm would answer by ending the program. */
-static enum qn_status check_terminal(struct qn_err *err)
+enum qn_status qn_term_check(struct qn_err *err)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return qn_fail(err, QN_EUSAGE,
@@ -226,7 +226,7 @@ static void free_streams(struct qn_term *t)
 
 enum qn_status qn_term_start(struct qn_term **out, struct qn_err *err)
 {
-    enum qn_status st = check_terminal(err);
+    enum qn_status st = qn_term_check(err);
     if (st != QN_OK)
         return st;
     struct qn_term *t = qn_xcalloc(1, sizeof *t);

@@ -14,8 +14,9 @@
 
 struct qn_term;
 
-/* QN_EUSAGE says what is missing: no terminal on stdin and stdout, TERM unset
- * or too plain to place a cursor. */
+/* QN_EUSAGE says what is missing: no terminal on stdin and stdout, TERM unset,
+ * unknown, or too plain to place a cursor. Changes nothing. */
+enum qn_status qn_term_check(struct qn_err *err);
 enum qn_status qn_term_start(struct qn_term **out, struct qn_err *err);
 void qn_term_stop(struct qn_term *t); /* NULL is fine */
 

@@ -1,0 +1,77 @@
+#!/bin/sh
+# The prompt edits UTF-8, searches its history, takes pastes and several lines,
+# and Ctrl-C clears it or interrupts Lua.
+set -eu
+. "$(dirname "$0")/lib.sh"
+
+open 100x30 "$quern"
+wait_for 'quern>'
+
+type_line 'print("é日本" .. 1 + 1)'
+wait_for '^.?é日本2'
+
+# Ctrl-R with a character of several bytes.
+key C-r
+type_text 'é日'
+wait_for 'reverse-i-search.*é日'
+key Enter
+wait_until 'Ctrl-R did not run it again' \
+    sh -c "tmux -L $tmux_socket capture-pane -p | grep -c '^.\{0,1\}é日本2' | grep -q 2"
+
+# The cursor stands behind the two columns of a wide character.
+type_text 'x="日"'
+wait_until 'the cursor is not after the wide character' \
+    sh -c "[ \"\$(tmux -L $tmux_socket display -p '#{cursor_x}')\" = 13 ]"
+
+# Ctrl-C clears a line and says what it is for on an empty one.
+key C-c
+wait_gone 'x="日"'
+key C-c
+wait_for 'Ctrl-D quits'
+
+# A chunk of several lines.
+type_line 'for i = 1, 2 do'
+wait_for '>>'
+type_line 'print("line", i) end'
+wait_for 'line.*2'
+
+# A bracketed paste is never run by itself.
+t set-buffer 'print("pasted")
+print("twice")
+'
+t paste-buffer -p
+wait_for 'print\("pasted"\)'
+lacks '^.?pasted' || fail 'the paste was run'
+key Enter
+wait_for '^.?pasted'
+wait_for '^.?twice'
+
+# Endless Lua, swallowing errors, is interrupted.
+type_line 'while true do pcall(function() while true do end end) end'
+wait_for 'Ctrl-C interrupts'
+key C-c
+wait_for 'interrupted'
+type_line '"alive " .. 1 + 1'
+wait_for 'alive 2'
+
+# Errors and completion.
+type_line 'nosuch.field = 1'
+wait_for 'nosuch'
+type_text 'qn.pre'
+key Tab
+wait_for 'qn.preset'
+key C-c
+
+key C-d
+wait_shell
+
+# The history is there in the next session, of several lines or not.
+t kill-server
+open 100x30 "$quern"
+wait_for 'quern>'
+key C-r
+type_text 'pasted'
+wait_for 'reverse-i-search.*pasted'
+key C-c
+key C-d
+wait_shell

@@ -1,0 +1,28 @@
+#!/bin/sh
+# TERM and HUP save the run; a crash restores the terminal all the same.
+set -eu
+. "$(dirname "$0")/lib.sh"
+
+open 100x30 "$quern name=term $endless"
+wait_for 'loss [0-9]'
+kill -TERM "$(quern_pid)"
+wait_shell
+"$quern" runs --json | grep -q '"state":"stopped"' || fail "TERM lost the run"
+
+t kill-server
+open 100x30 "$quern name=crash $endless"
+wait_for 'loss [0-9]'
+kill -SEGV "$(quern_pid)"
+wait_shell
+
+t kill-server
+open 100x30 "$quern name=suspend $endless"
+wait_for 'loss [0-9]'
+key C-z
+wait_main_screen
+type_line 'fg'
+wait_for 'running'
+key C-d
+wait_for 'quit\?'
+key y
+wait_shell
