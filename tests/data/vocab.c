@@ -91,9 +91,8 @@ static void invalid_utf8_is_named_by_its_offset(void **state)
     int32_t *ids;
     size_t n;
     /* A bare continuation, a cut sequence at the end, an overlong slash. */
-    static const char *const bad[] = {"\xc3\xa9"
-                                      "b\x80",
-                                      "abc\xc3", "abc\xc0\xaf"};
+    static const char *const bad[] = {"\xc3\xa9z\x80", "abc\xc3",
+                                      "abc\xc0\xaf"};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(
             qn_vocab_encode(v, bad[i], strlen(bad[i]), &ids, &n, &err),
