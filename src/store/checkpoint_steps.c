@@ -36,9 +36,9 @@ static void add_committed(const char *run, const char *name,
     if (!qn_step_parse(name, &step)) {
         return;
     }
-    char *folder = qn_checkpoint_folder(run, step);
+    char *folder = qn_run_checkpoint_folder(run, step);
     if (folder != NULL) {
-        double metric = qn_checkpoint_metric(run, step);
+        double metric = qn_run_checkpoint_metric(run, step);
         steps->at[steps->n++] = (struct qn_step){step, metric, false};
     }
     free(folder);
@@ -116,9 +116,9 @@ enum qn_status qn_steps_mark(const char *run, struct qn_steps *steps,
                              struct qn_err *err)
 {
     int64_t best, last;
-    enum qn_status status = qn_checkpoint_named(run, "best", &best, err);
+    enum qn_status status = qn_run_checkpoint_named(run, "best", &best, err);
     if (status == QN_OK) {
-        status = qn_checkpoint_named(run, "last", &last, err);
+        status = qn_run_checkpoint_named(run, "last", &last, err);
     }
     if (status != QN_OK) {
         return status;

@@ -67,7 +67,7 @@ static bool is_committed(const char *folder)
     return is;
 }
 
-char *qn_checkpoint_folder(const char *run, int64_t step)
+char *qn_run_checkpoint_folder(const char *run, int64_t step)
 {
     static const char *const prefixes[] = {"", OLD_PREFIX};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
@@ -97,8 +97,8 @@ static enum qn_status clear_place(const char *run, int64_t step,
     return status;
 }
 
-enum qn_status qn_checkpoint_begin(const char *run, int64_t step, char **path,
-                                   struct qn_err *err)
+enum qn_status qn_run_checkpoint_begin(const char *run, int64_t step,
+                                       char **path, struct qn_err *err)
 {
     char *place = folder_path(run, "", step);
     enum qn_status status = clear_place(run, step, place, err);
@@ -156,8 +156,9 @@ static enum qn_status write_name(const char *run, const char *which,
     return status;
 }
 
-enum qn_status qn_checkpoint_commit(const char *run, int64_t step, bool is_best,
-                                    double metric, struct qn_err *err)
+enum qn_status qn_run_checkpoint_commit(const char *run, int64_t step,
+                                        bool is_best, double metric,
+                                        struct qn_err *err)
 {
     enum qn_status status = seal(run, step, metric, err);
     if (status == QN_OK && is_best) {
@@ -169,8 +170,8 @@ enum qn_status qn_checkpoint_commit(const char *run, int64_t step, bool is_best,
     return status == QN_OK ? discard(run, OLD_PREFIX, step, err) : status;
 }
 
-enum qn_status qn_checkpoint_named(const char *run, const char *which,
-                                   int64_t *step, struct qn_err *err)
+enum qn_status qn_run_checkpoint_named(const char *run, const char *which,
+                                       int64_t *step, struct qn_err *err)
 {
     char *path = qn_path_join(run, which);
     struct qn_bytes text = {0};
@@ -191,10 +192,10 @@ enum qn_status qn_checkpoint_named(const char *run, const char *which,
     return status;
 }
 
-double qn_checkpoint_metric(const char *run, int64_t step)
+double qn_run_checkpoint_metric(const char *run, int64_t step)
 {
     double metric = (double)NAN;
-    char *folder = qn_checkpoint_folder(run, step);
+    char *folder = qn_run_checkpoint_folder(run, step);
     if (folder == NULL) {
         return metric;
     }
@@ -210,8 +211,8 @@ double qn_checkpoint_metric(const char *run, int64_t step)
     return metric;
 }
 
-enum qn_status qn_checkpoint_prune(const char *run, int64_t step,
-                                   struct qn_keep keep, struct qn_err *err)
+enum qn_status qn_run_checkpoint_prune(const char *run, int64_t step,
+                                       struct qn_keep keep, struct qn_err *err)
 {
     struct qn_steps steps;
     enum qn_status status = qn_steps_list(run, &steps, err);
@@ -262,7 +263,7 @@ static enum qn_status recover_one(const char *run, const char *name,
     return status;
 }
 
-enum qn_status qn_checkpoint_recover(const char *run, struct qn_err *err)
+enum qn_status qn_run_checkpoint_recover(const char *run, struct qn_err *err)
 {
     char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
     char **names = NULL;
@@ -313,9 +314,9 @@ static enum qn_status resolve(const char *run, const char *which, int64_t *step,
         (void)qn_step_parse(which, step);
         return QN_OK;
     }
-    enum qn_status status = qn_checkpoint_named(run, which, step, err);
+    enum qn_status status = qn_run_checkpoint_named(run, which, step, err);
     if (status == QN_OK && best && *step < 0) {
-        status = qn_checkpoint_named(run, "last", step, err);
+        status = qn_run_checkpoint_named(run, "last", step, err);
     }
     return status;
 }
@@ -329,7 +330,7 @@ enum qn_status qn_run_dir_find_checkpoint(const char *path, const char *which,
     if (status != QN_OK) {
         return status;
     }
-    char *there = found >= 0 ? qn_checkpoint_folder(path, found) : NULL;
+    char *there = found >= 0 ? qn_run_checkpoint_folder(path, found) : NULL;
     if (there != NULL) {
         *folder = there;
         *step = found;

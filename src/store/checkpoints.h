@@ -12,24 +12,25 @@
 #include "store/run_dir.h"
 
 /* An empty folder <step> to write files to; *path is the caller's to free. */
-enum qn_status qn_checkpoint_begin(const char *run, int64_t step, char **path,
-                                   struct qn_err *err);
-enum qn_status qn_checkpoint_commit(const char *run, int64_t step, bool is_best,
-                                    double metric, struct qn_err *err);
+enum qn_status qn_run_checkpoint_begin(const char *run, int64_t step,
+                                       char **path, struct qn_err *err);
+enum qn_status qn_run_checkpoint_commit(const char *run, int64_t step,
+                                        bool is_best, double metric,
+                                        struct qn_err *err);
 /* Remove what the rule does not keep, after 'step' was committed. */
-enum qn_status qn_checkpoint_prune(const char *run, int64_t step,
-                                   struct qn_keep keep, struct qn_err *err);
+enum qn_status qn_run_checkpoint_prune(const char *run, int64_t step,
+                                       struct qn_keep keep, struct qn_err *err);
 /* Finish or undo what a crash has left half done. */
-enum qn_status qn_checkpoint_recover(const char *run, struct qn_err *err);
+enum qn_status qn_run_checkpoint_recover(const char *run, struct qn_err *err);
 
 /* Where the committed checkpoint of this step is, NULL when there is none; the
  * caller frees it. */
-char *qn_checkpoint_folder(const char *run, int64_t step);
+char *qn_run_checkpoint_folder(const char *run, int64_t step);
 
 /* The step that "best" or "last" names, -1 when there is no such file. */
-enum qn_status qn_checkpoint_named(const char *run, const char *which,
-                                   int64_t *step, struct qn_err *err);
+enum qn_status qn_run_checkpoint_named(const char *run, const char *which,
+                                       int64_t *step, struct qn_err *err);
 /* The metric that was committed with it, NaN when unknown. */
-double qn_checkpoint_metric(const char *run, int64_t step);
+double qn_run_checkpoint_metric(const char *run, int64_t step);
 
 #endif

@@ -108,7 +108,7 @@ static enum qn_status fill(struct qn_run_dir *d,
         status = open_files(d, err);
     }
     if (status == QN_OK) {
-        status = qn_checkpoint_recover(d->path, err);
+        status = qn_run_checkpoint_recover(d->path, err);
     }
     if (status == QN_OK) {
         status = write_text(d, QN_RUN_VOCAB, files->vocab_txt, err);
@@ -286,7 +286,7 @@ static enum qn_status open_in(struct qn_run_dir *d, struct qn_err *err)
         status = remove_temporaries(d->path, err);
     }
     if (status == QN_OK) {
-        status = qn_checkpoint_recover(d->path, err);
+        status = qn_run_checkpoint_recover(d->path, err);
     }
     return status == QN_OK ? open_files(d, err) : status;
 }
@@ -330,7 +330,7 @@ enum qn_status qn_run_dir_checkpoint(struct qn_run_dir *d, int64_t step,
                                      char **path, struct qn_err *err)
 {
     QN_ASSERT(step >= 0);
-    return qn_checkpoint_begin(d->path, step, path, err);
+    return qn_run_checkpoint_begin(d->path, step, path, err);
 }
 
 enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
@@ -343,9 +343,9 @@ enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
         status = qn_appender_sync(d->file[i], err);
     }
     if (status == QN_OK) {
-        status = qn_checkpoint_commit(d->path, step, is_best, metric, err);
+        status = qn_run_checkpoint_commit(d->path, step, is_best, metric, err);
     }
-    return status == QN_OK ? qn_checkpoint_prune(d->path, step, keep, err)
+    return status == QN_OK ? qn_run_checkpoint_prune(d->path, step, keep, err)
                            : status;
 }
 

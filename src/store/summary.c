@@ -18,9 +18,9 @@ static const struct {
     const char *event, *state;
     bool final;
 } transitions[] = {
-    {"start", "running", false},  {"resume", "running", false},
-    {"pause", "paused", false},   {"done", "done", true},
-    {"stopped", "stopped", true}, {"failed", "failed", true},
+    {"start", "running", false}, {"resume", "running", false},
+    {"pause", "paused", false},  {"done", "done", true},
+    {"stop", "stopped", true},   {"failed", "failed", true},
 };
 #define N_TRANSITIONS (int)(sizeof transitions / sizeof *transitions)
 
@@ -160,10 +160,10 @@ static enum qn_status read_best(const char *path, struct qn_run_summary *out,
                                 struct qn_err *err)
 {
     int64_t step;
-    enum qn_status status = qn_checkpoint_named(path, "best", &step, err);
+    enum qn_status status = qn_run_checkpoint_named(path, "best", &step, err);
     if (status == QN_OK && step >= 0) {
         out->best_step = step;
-        out->best_loss = qn_checkpoint_metric(path, step);
+        out->best_loss = qn_run_checkpoint_metric(path, step);
     }
     return status;
 }

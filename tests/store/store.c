@@ -119,7 +119,7 @@ static void the_state_follows_events_and_the_lock(void **state)
         {"done", "done", "done"},
         {"eval", "done", "done"},
         {"resume", "running", "interrupted"},
-        {"stopped", "stopped", "stopped"},
+        {"stop", "stopped", "stopped"},
         {"start", "running", "interrupted"},
         {"failed", "failed", "failed"},
     };
