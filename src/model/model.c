@@ -31,11 +31,12 @@ enum qn_status qn_model_new(struct qn_backend *be, const struct qn_spec *spec,
     if (!get_tensor(be, count, &m->weights) ||
         !get_tensor(be, count, &m->grads)) {
         char size[32];
+        size_t trainable = m->params.trainable;
         qn_model_free(m);
         return qn_fail(err, QN_ENOMEM,
                        "%zu parameters and their gradients need %s of memory, "
                        "which cannot be had",
-                       count,
+                       trainable,
                        qn_format_bytes(size, sizeof size, (double)count * 8));
     }
     *out = m;

@@ -308,24 +308,23 @@ static void a_changed_spec_changes_the_dropout_alone(void **state)
     close_net(&net);
 }
 
+/* ref is an oracle and takes scratch memory as it goes; cpu must not. */
 static void a_running_pass_allocates_nothing(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        struct net net;
-        open_net(&net, qn_test_backends[i], dropping());
-        struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
-        uint64_t before = 0;
-        for (uint64_t step = 0; step < 3; step++) {
-            (void)forward(&net, p, 8 * (int)step, 8, step);
-            qn_pass_backward(p);
-            qn_pass_carry(p);
-            before = step == 0 ? qn_mem_count() : before;
-        }
-        assert_int_equal(qn_mem_count(), before);
-        qn_pass_free(p);
-        close_net(&net);
+    struct net net;
+    open_net(&net, "cpu", dropping());
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    uint64_t before = 0;
+    for (uint64_t step = 0; step < 3; step++) {
+        (void)forward(&net, p, 8 * (int)step, 8, step);
+        qn_pass_backward(p);
+        qn_pass_carry(p);
+        before = step == 0 ? qn_mem_count() : before;
     }
+    assert_int_equal(qn_mem_count(), before);
+    qn_pass_free(p);
+    close_net(&net);
 }
 
 int main(void)

@@ -1,0 +1,261 @@
+/* plan.c - parameters are counted, memory is foreseen, and its lack is said. */
+#include "base/mem.h"
+#include "model/support.h"
+#include "nn/settings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* --- parameters --------------------------------------------------------- */
+
+static size_t count_of(const char *preset, int vocab)
+{
+    struct qn_settings *s = qn_settings_new();
+    struct qn_spec spec;
+    struct qn_err err;
+    struct qn_param_list list;
+    assert_int_equal(qn_settings_preset(s, preset, &err), QN_OK);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
+    qn_settings_free(s);
+    qn_param_list_init(&list, &spec, vocab);
+    size_t sum = 0;
+    for (int i = 0; i < list.n; i++) {
+        sum += list.items[i].count;
+    }
+    assert_int_equal(list.all, sum);
+    assert_int_equal(list.trainable, sum);
+    assert_true(list.count >= sum);
+    qn_param_list_fini(&list);
+    return sum;
+}
+
+/* The paper's networks have 49 symbols on this text and batch norm, which takes
+ * two numbers a channel instead of one bias: 4 L H fewer here than its
+ * trainable 818,749, 1,822,749 and 6,642,999. */
+static void networks_have_the_parameters_of_the_paper(void **state)
+{
+    (void)state;
+    assert_int_equal(count_of("ptb-char/drelu-2x250", 49), 818749 - 2000);
+    assert_int_equal(count_of("ptb-char/drelu-4x250", 49), 1822749 - 4000);
+    assert_int_equal(count_of("ptb-char/drelu-4x500", 49), 6642999 - 8000);
+}
+
+static void tensors_do_not_overlap_and_begin_aligned(void **state)
+{
+    (void)state;
+    struct qn_spec spec = QN_SPEC("model.hidden=7", "model.embed=3");
+    struct qn_param_list list;
+    qn_param_list_init(&list, &spec, 5);
+    size_t end = 0;
+    for (int i = 0; i < list.n; i++) {
+        assert_true(list.items[i].offset >= end);
+        assert_int_equal(list.items[i].offset % 16, 0);
+        end = list.items[i].offset + list.items[i].count;
+        assert_ptr_equal(qn_param_find(&list, list.items[i].name),
+                         &list.items[i]);
+    }
+    assert_true(end <= list.count);
+    assert_null(qn_param_find(&list, "layers.2.conv.bias"));
+    qn_param_list_fini(&list);
+}
+
+static void blocks_begin_apart_and_biases_at_zero(void **state)
+{
+    (void)state;
+    struct qn_spec spec =
+        QN_SPEC("model.hidden=6", "model.embed=6", "model.init.kind=normal");
+    struct qn_backend *be = qn_test_backend("ref");
+    struct qn_model *m = NULL;
+    struct qn_err err;
+    struct qn_param_list list;
+    assert_int_equal(qn_model_new(be, &spec, 5, &m, &err), QN_OK);
+    qn_model_init(m, 7);
+    qn_param_list_init(&list, &spec, 5);
+    float *w = qn_test_read(m, qn_model_weights(m));
+    for (int i = 0; i < list.n; i++) {
+        const struct qn_param *p = &list.items[i];
+        const float *values = w + p->offset;
+        for (size_t j = 0; j < p->count; j++) {
+            assert_int_equal(values[j] == 0, p->blocks == 0);
+        }
+        size_t block = p->blocks > 0 ? p->count / (size_t)p->blocks : 0;
+        for (int g = 1; g < p->blocks; g++) {
+            assert_memory_not_equal(values, values + (size_t)g * block,
+                                    block * sizeof *w);
+        }
+    }
+    free(w);
+    qn_param_list_fini(&list);
+    qn_model_free(m);
+    qn_backend_free(be);
+}
+
+/* --- memory that runs out ----------------------------------------------- */
+
+/* An allocator that counts and that fails at one call. The table of operations
+ * of a backend knows nothing of a test, hence the file's only variable. */
+static struct {
+    struct qn_buffer *(*alloc)(struct qn_backend *be, size_t count);
+    size_t n_floats;
+    int calls, fail_at;
+} meter;
+
+static struct qn_buffer *metered_alloc(struct qn_backend *be, size_t count)
+{
+    meter.calls++;
+    if (meter.calls == meter.fail_at) {
+        return NULL;
+    }
+    meter.n_floats += count;
+    return meter.alloc(be, count);
+}
+
+static void meter_backend(struct qn_backend *be, struct qn_backend_ops *ops)
+{
+    *ops = *be->ops;
+    meter.alloc = ops->alloc;
+    meter.n_floats = 0;
+    meter.calls = 0;
+    meter.fail_at = 0;
+    ops->alloc = metered_alloc;
+    be->ops = ops;
+}
+
+static struct qn_spec middling(void)
+{
+    return QN_SPEC("model.hidden=12", "model.embed=20", "model.layers=3",
+                   "model.window=5,2", "batch=6", "seq=9");
+}
+
+static void the_plan_is_what_is_allocated(void **state)
+{
+    (void)state;
+    struct qn_spec spec = middling();
+    struct qn_memory_plan plan;
+    struct qn_backend_ops ops;
+    struct qn_backend *be = qn_test_backend("cpu");
+    qn_model_plan(&spec, 17, 4, be, &plan);
+    meter_backend(be, &ops);
+    struct qn_model *m = qn_test_model(be, &spec, 17);
+    assert_int_equal(plan.parameters + plan.gradients, meter.n_floats * 4);
+    assert_int_equal(plan.moments, 2 * plan.parameters);
+    meter.n_floats = 0;
+    struct qn_pass *train = qn_test_pass(m, spec.batch, spec.seq, true);
+    assert_int_equal(plan.activations, meter.n_floats * 4);
+    meter.n_floats = 0;
+    struct qn_pass *eval = qn_test_pass(m, 4, spec.seq, false);
+    assert_int_equal(plan.evaluation, meter.n_floats * 4);
+    assert_int_equal(plan.total, plan.parameters + plan.gradients +
+                                     plan.moments + plan.activations +
+                                     plan.evaluation + plan.workspace);
+    spec.optim.kind = QN_SGD;
+    qn_model_plan(&spec, 17, 4, be, &plan);
+    assert_int_equal(plan.moments, 0);
+    qn_pass_free(eval);
+    qn_pass_free(train);
+    qn_model_free(m);
+    qn_backend_free(be);
+}
+
+static void every_failed_allocation_is_said_and_leaves_nothing(void **state)
+{
+    (void)state;
+    struct qn_spec spec = middling();
+    struct qn_backend_ops ops;
+    struct qn_backend *be = qn_test_backend("cpu");
+    struct qn_err err;
+    struct qn_model *m = NULL;
+    struct qn_pass *p = NULL;
+    meter_backend(be, &ops);
+    for (meter.fail_at = 1; meter.fail_at <= 2; meter.fail_at++) {
+        meter.calls = 0;
+        assert_int_equal(qn_model_new(be, &spec, 17, &m, &err), QN_ENOMEM);
+        assert_null(m);
+        assert_string_equal(err.text,
+                            "7809 parameters and their gradients need 63 kB of "
+                            "memory, which cannot be had");
+    }
+    meter.fail_at = 0;
+    m = qn_test_model(be, &spec, 17);
+    int n = 0;
+    for (meter.fail_at = 1;; meter.fail_at++, n++) {
+        meter.calls = 0;
+        if (qn_pass_new(m, 6, 9, true, &p, &err) == QN_OK) {
+            break;
+        }
+        assert_null(p);
+        assert_non_null(strstr(err.text, "6 streams of 9 symbols need "));
+    }
+    assert_int_equal(n, 3 * 4 + 2 + 4);
+    qn_pass_free(p);
+    qn_model_free(m);
+    qn_backend_free(be);
+}
+
+static void sizes_beyond_all_memory_do_not_wrap_round(void **state)
+{
+    (void)state;
+    struct qn_spec spec =
+        QN_SPEC("model.hidden=8192", "model.layers=64", "model.embed=8192",
+                "model.window=64", "batch=100000", "seq=21474");
+    struct qn_memory_plan plan;
+    struct qn_err err;
+    struct qn_backend *be = qn_test_backend("cpu");
+    qn_model_plan(&spec, 10000000, 100000, be, &plan);
+    /* G H n D floats of 64 layers, and c of every symbol. */
+    assert_true((double)plan.parameters > 4.0 * 64 * 4 * 8192.0 * 64 * 8192);
+    assert_true((double)plan.activations > 4.0 * 64 * 8192 * 100000.0 * 21474);
+    assert_true(plan.total >= plan.activations + plan.parameters);
+    assert_int_equal(qn_memory_plan_check(&plan, (size_t)1 << 50, &err),
+                     QN_ENOMEM);
+    spec.batch = 2147483647;
+    spec.seq = 2147483647;
+    qn_model_plan(&spec, 2147483647, 1, be, &plan);
+    assert_true(plan.activations == SIZE_MAX && plan.total == SIZE_MAX);
+    struct qn_model *m = NULL;
+    spec = middling();
+    m = qn_test_model(be, &spec, 1000000);
+    struct qn_pass *p = NULL;
+    assert_int_equal(qn_pass_new(m, 2147483647, 2147483647, false, &p, &err),
+                     QN_ENOMEM);
+    assert_null(p);
+    qn_model_free(m);
+    qn_backend_free(be);
+}
+
+static void a_plan_too_large_names_its_parts_largest_first(void **state)
+{
+    (void)state;
+    struct qn_err err;
+    struct qn_memory_plan plan = {.parameters = 300000000,
+                                  .gradients = 300000000,
+                                  .moments = 600000000,
+                                  .activations = 1900000000,
+                                  .total = 3100000000};
+    assert_int_equal(qn_memory_plan_check(&plan, 1200000000, &err), QN_ENOMEM);
+    assert_string_equal(
+        err.text, "the network needs 3.1 GB of memory and 1.2 GB is available: "
+                  "activations 1.9 GB, moments 600 MB, parameters 300 MB, "
+                  "gradients 300 MB");
+    assert_int_equal(qn_memory_plan_check(&plan, 3100000000, &err), QN_OK);
+    assert_int_equal(qn_memory_plan_check(&plan, SIZE_MAX, &err), QN_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(networks_have_the_parameters_of_the_paper),
+        cmocka_unit_test(tensors_do_not_overlap_and_begin_aligned),
+        cmocka_unit_test(blocks_begin_apart_and_biases_at_zero),
+        cmocka_unit_test(the_plan_is_what_is_allocated),
+        cmocka_unit_test(every_failed_allocation_is_said_and_leaves_nothing),
+        cmocka_unit_test(sizes_beyond_all_memory_do_not_wrap_round),
+        cmocka_unit_test(a_plan_too_large_names_its_parts_largest_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
