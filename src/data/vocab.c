@@ -12,6 +12,8 @@
  * use few of the 4352 pages that Unicode fills. Entries are id + 1. */
 #define PAGE 256
 #define N_PAGES (0x110000 / PAGE)
+/* So many ids are no prompt but a corpus, which may not fit. */
+#define BIG 65536
 /* What stands in symbol[] for the row of <unk>. */
 #define UNK_SYMBOL UINT32_MAX
 
@@ -213,7 +215,8 @@ enum qn_status qn_vocab_encode(const struct qn_vocab *v, const char *text,
     if (status != QN_OK) {
         return status;
     }
-    int32_t *made = qn_try_big(count, sizeof *made);
+    int32_t *made = count < BIG ? qn_xcalloc(count, sizeof *made)
+                                : qn_try_big(count, sizeof *made);
     if (made == NULL) {
         char size[32];
         return qn_fail(err, QN_ENOMEM, "no memory for %zu symbols (%s)", count,

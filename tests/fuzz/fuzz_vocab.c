@@ -1,0 +1,58 @@
+/* fuzz_vocab.c - no text may crash a vocabulary or come back changed. */
+#include "base/assert.h"
+#include "data/vocab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The entry that libFuzzer calls by this name. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+/* As vocab.txt: what is taken writes a text that parses to the same. */
+static void check_parse(enum qn_symbol_kind kind, const char *text, size_t len)
+{
+    struct qn_vocab *v = NULL, *back = NULL;
+    struct qn_err err = {{0}};
+    if (qn_vocab_parse(kind, text, len, &v, &err) != QN_OK) {
+        QN_ASSERT(v == NULL && err.text[0] != '\0');
+        return;
+    }
+    struct qn_str out = {0};
+    qn_vocab_text(v, &out);
+    enum qn_status status =
+        qn_vocab_parse(kind, out.text, out.len, &back, NULL);
+    QN_ASSERT(status == QN_OK && qn_vocab_equal(v, back));
+    qn_str_free(&out);
+    qn_vocab_free(back);
+    qn_vocab_free(v);
+}
+
+/* As a text: what can be learned can be encoded, and decodes to itself. */
+static void check_encode(enum qn_symbol_kind kind, const char *text, size_t len)
+{
+    struct qn_vocab *v = qn_vocab_new(kind);
+    enum qn_status learned = qn_vocab_learn(v, text, len, NULL);
+    int32_t *ids = NULL;
+    size_t n = 0;
+    QN_ASSERT(qn_vocab_encode(v, text, len, &ids, &n, NULL) == learned);
+    if (learned == QN_OK) {
+        struct qn_str out = {0};
+        qn_vocab_decode(v, ids, n, &out);
+        QN_ASSERT(out.len == len);
+        QN_ASSERT(len == 0 || memcmp(out.text, text, len) == 0);
+        QN_ASSERT(qn_vocab_covers(v, text, len));
+        qn_str_free(&out);
+    }
+    free(ids);
+    qn_vocab_free(v);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    const char *text = (const char *)bytes;
+    for (int kind = 0; kind < 2; kind++) {
+        check_parse((enum qn_symbol_kind)kind, text, len);
+        check_encode((enum qn_symbol_kind)kind, text, len);
+    }
+    return 0;
+}
