@@ -14,8 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Gradients: the golden bound. Losses: a sum of e^x over V in float rounds by
- * sqrt(V) 2^-24 relative, which is its error in the logarithm. */
+/* The golden bound. A sum of e^x in float parts of 256 rounds by at most 16
+ * 2^-24 = 1e-6 relative, which is the error of its logarithm too. */
 #define BOUND 2e-6
 
 static const char *const backends[] = {"ref", "cpu"};

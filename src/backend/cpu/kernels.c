@@ -1,8 +1,9 @@
 /* kernels.c - the vector loops, written for the compiler's vectoriser.
  *
  * Compiled once per instruction set with QN_KERNELS naming the table. Sums that
- * may be taken in any order say so with an omp simd pragma (no OpenMP runtime
- * is involved); everything else keeps IEEE arithmetic. */
+ * may be taken in any order, and loops whose steps the compiler cannot see to
+ * be independent, say so with an omp simd pragma (no OpenMP runtime is
+ * involved); everything else keeps IEEE arithmetic. */
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/vmath.h"
 #include "base/rng.h"
@@ -92,6 +93,7 @@ static inline void cell_loop(float *restrict h, const struct qn_cell *cell,
     const float *restrict f = z + (dual ? 2 * n : n);
     const float *restrict prev = cell->prev;
     float *restrict c = cell->c;
+#pragma omp simd
     for (size_t j = 0; j < n; j++) {
         float zj = dual ? z[j] - z[n + j] : z[j];
         float enter = pooling == QN_POOL_IFO ? f[2 * n + j] : 1.0f - f[j];
@@ -135,6 +137,7 @@ static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
     float *restrict f = cell->gates + (dual ? 2 * n : n);
     const float *restrict prev = cell->prev;
     const float *restrict c = cell->c;
+#pragma omp simd
     for (size_t j = 0; j < n; j++) {
         float zj = dual ? z[j] - z[n + j] : z[j];
         float fj = f[j];
@@ -206,23 +209,33 @@ static void drop_add(float *restrict y, const float *restrict x,
     }
 }
 
+/* Sixteen maxima side by side: not every compiler reorders a single one. */
 static float max(const float *x, size_t n)
 {
-    float m = x[0];
-#pragma omp simd reduction(max : m)
-    for (size_t i = 1; i < n; i++)
+    enum { LANES = 16 };
+    float lane[LANES];
+    for (size_t l = 0; l < LANES; l++)
+        lane[l] = x[0];
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];
+    float m = lane[0];
+    for (size_t l = 1; l < LANES; l++)
+        m = lane[l] > m ? lane[l] : m;
+    for (; i < n; i++)
         m = x[i] > m ? x[i] : m;
     return m;
 }
 
-static double exp_sum(float *y, const float *x, float max_x, size_t n)
+static float exp_sum_part(float *y, const float *x, float max_x, size_t n)
 {
     float sum = 0.0f;
     if (!y) {
 #pragma omp simd reduction(+ : sum)
         for (size_t i = 0; i < n; i++)
             sum += qn_vexp(x[i] - max_x);
-        return (double)sum;
+        return sum;
     }
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < n; i++) {
@@ -230,7 +243,19 @@ static double exp_sum(float *y, const float *x, float max_x, size_t n)
         y[i] = e;
         sum += e;
     }
-    return (double)sum;
+    return sum;
+}
+
+/* Float sums of at most 256, added in double: the rounding of a long sum must
+ * not depend on how many lanes it was made in. */
+static double exp_sum(float *y, const float *x, float max_x, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i += 256) {
+        size_t part = n - i < 256 ? n - i : 256;
+        sum += (double)exp_sum_part(y ? y + i : NULL, x + i, max_x, part);
+    }
+    return sum;
 }
 
 static void scale(float *x, float factor, size_t n)
