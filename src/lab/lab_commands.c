@@ -21,7 +21,9 @@ static enum qn_status find_active(const struct qn_lab *lab, qn_run_id id,
                                   struct lab_run **out, struct qn_err *err)
 {
     enum qn_status status = find_any(lab, id, out, err);
-    if (status == QN_OK && (*out)->worker == NULL) {
+    bool over = status == QN_OK &&
+                ((*out)->worker == NULL || !qn_lab_state_active((*out)->state));
+    if (over) {
         return qn_fail(err, QN_ESTATE, "run %s is %s", (*out)->folder,
                        qn_lab_state_name((*out)->state));
     }

@@ -1,0 +1,205 @@
+/* stored.c - a run's folder gives back what the live run showed. */
+#include "lab_fixture.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "lab/tables.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* A second lab over the same store, as another session would have. */
+static struct qn_lab *other_lab(struct lab_fixture *f)
+{
+    struct qn_train_env env = f->base->env;
+    struct qn_lab *lab = NULL;
+    env.log = NULL;
+    assert_ok(qn_lab_new(&env, &lab, &err));
+    return lab;
+}
+
+static void assert_same_shares(const struct qn_stats_record *a,
+                               const struct qn_stats_record *b)
+{
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_int_equal(a->step, b->step);
+    assert_int_equal(a->n_layers, b->n_layers);
+    for (int i = 0; i < a->n_layers; i++) {
+        assert_memory_equal(&a->layer[i], &b->layer[i], sizeof a->layer[i]);
+    }
+}
+
+static void a_stored_run_shows_what_the_live_one_did(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id =
+        start_run(f,
+                  (const char *[]){"steps=25", "stats.every=10",
+                                   "eval.every=10", "sample.every=10", NULL},
+                  false);
+    wait_state(f, id, QN_LAB_DONE);
+    struct qn_lab_run live = view(f, id);
+    struct qn_lab *lab = other_lab(f);
+    struct qn_lab_run stored;
+    qn_run_id there = 0;
+    assert_ok(qn_lab_open_stored(lab, live.run, &there, &err));
+    assert_true(qn_lab_run(lab, there, &stored));
+    for (const char *const *name = qn_lab_metric_names(); *name; name++) {
+        assert_same_series(qn_lab_series(f->lab, id, *name),
+                           qn_lab_series(lab, there, *name));
+    }
+    assert_same_shares(qn_lab_stats(f->lab, id), qn_lab_stats(lab, there));
+    assert_int_equal(stored.state, QN_LAB_DONE);
+    assert_int_equal(stored.step, 25);
+    assert_int_equal(stored.steps_total, 25);
+    assert_int_equal(stored.steps_per_epoch, live.steps_per_epoch);
+    assert_int_equal(stored.best_step, live.best_step);
+    assert_true(stored.best_loss == live.best_loss);
+    assert_string_equal(stored.sample, live.sample);
+    assert_int_equal(qn_lab_n_active(lab), 0);
+    /* Opened twice it is the same run. */
+    qn_run_id again = 0;
+    assert_ok(qn_lab_open_stored(lab, live.dir, &again, &err));
+    assert_int_equal(again, there);
+    qn_lab_free(lab, false);
+}
+
+static void a_missing_run_is_one_sentence(void **state)
+{
+    struct lab_fixture *f = *state;
+    struct qn_err err = {""};
+    qn_run_id id = 0;
+    assert_int_equal(qn_lab_open_stored(f->lab, "nosuch", &id, &err),
+                     QN_ENOTFOUND);
+    assert_int_equal(qn_lab_resume_stored(f->lab, "nosuch", NULL, 0, &id, &err),
+                     QN_ENOTFOUND);
+    assert_non_null(strstr(err.text, "nosuch"));
+    assert_int_equal(qn_lab_n_runs(f->lab), 0);
+}
+
+static void a_resume_replaces_the_steps_after_its_checkpoint(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id = start_run(
+        f, (const char *[]){"steps=1000000", "checkpoint.every=10", NULL},
+        false);
+    wait_step(f, id, 14);
+    assert_ok(qn_lab_stop(f->lab, id, false, &err));
+    wait_state(f, id, QN_LAB_STOPPED);
+    while (qn_lab_find(f->lab, id)->worker != NULL) {
+        wait_news(f);
+    }
+    int64_t reached = view(f, id).step;
+    int64_t from = 0;
+    char *folder = NULL;
+    assert_ok(qn_run_dir_find_checkpoint(view(f, id).dir, "last", &folder,
+                                         &from, &err));
+    free(folder);
+    assert_true(from >= 10 && from <= reached);
+    double before =
+        qn_series_at(qn_lab_series(f->lab, id, "train.loss"), 0).value;
+
+    char *dir = qn_xstrdup(view(f, id).dir);
+    char *steps = qn_xasprintf("steps=%lld", (long long)reached + 5);
+    const char *changes[] = {steps};
+    qn_run_id again = 0;
+    assert_ok(qn_lab_resume_stored(f->lab, dir, changes, 1, &again, &err));
+    assert_int_equal(again, id); /* it is the same run */
+    assert_int_equal(view(f, id).step, from);
+    assert_int_equal(view(f, id).steps_total, reached + 5);
+    wait_state(f, id, QN_LAB_DONE);
+    const struct qn_series *loss = qn_lab_series(f->lab, id, "train.loss");
+    assert_int_equal(qn_series_len(loss), reached + 5);
+    assert_true(qn_series_at(loss, 0).value == before);
+
+    struct qn_lab *lab = other_lab(f);
+    qn_run_id there = 0;
+    assert_ok(qn_lab_open_stored(lab, dir, &there, &err));
+    assert_same_series(loss, qn_lab_series(lab, there, "train.loss"));
+    qn_lab_free(lab, false);
+    free(steps);
+    free(dir);
+}
+
+static void a_run_cannot_be_resumed_twice_at_once(void **state)
+{
+    struct lab_fixture *f = *state;
+    struct qn_err err = {""};
+    qn_run_id id = start_run(f, (const char *[]){"steps=1000000", NULL}, true);
+    qn_run_id again = 0;
+    assert_int_equal(
+        qn_lab_resume_stored(f->lab, view(f, id).dir, NULL, 0, &again, &err),
+        QN_ESTATE);
+    struct qn_lab *lab = other_lab(f);
+    assert_int_equal(
+        qn_lab_resume_stored(lab, view(f, id).dir, NULL, 0, &again, &err),
+        QN_ESTATE);
+    assert_int_equal(qn_lab_n_runs(lab), 0);
+    qn_lab_free(lab, false);
+}
+
+static void a_done_run_says_so_when_resumed(void **state)
+{
+    struct lab_fixture *f = *state;
+    struct qn_err err = {""};
+    qn_run_id id = start_run(f, (const char *[]){"steps=2", NULL}, false);
+    wait_state(f, id, QN_LAB_DONE);
+    while (qn_lab_find(f->lab, id)->worker != NULL) {
+        wait_news(f);
+    }
+    qn_run_id again = 0;
+    assert_int_equal(
+        qn_lab_resume_stored(f->lab, view(f, id).dir, NULL, 0, &again, &err),
+        QN_ESTATE);
+    assert_int_equal(view(f, id).state, QN_LAB_DONE);
+    assert_int_equal(view(f, id).step, 2);
+}
+
+/* More steps than the ring holds, and nobody looks until the end. */
+static void steps_that_the_ring_dropped_come_from_the_folder(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id = start_run(
+        f,
+        (const char *[]){"steps=5000", "batch=1", "seq=1", "model.layers=1",
+                         "model.hidden=1", "model.embed=1", "threads=1", NULL},
+        false);
+    const struct lab_run *run = qn_lab_find(f->lab, id);
+    while (!qn_worker_ended(run->worker)) {
+        (void)sched_yield();
+    }
+    assert_true(qn_worker_dropped_steps(run->worker) > 0);
+    wait_state(f, id, QN_LAB_DONE);
+    const struct qn_series *loss = qn_lab_series(f->lab, id, "train.loss");
+    assert_int_equal(qn_series_len(loss), 5000);
+    for (size_t i = 0; i < 5000; i++) {
+        assert_true(qn_series_at(loss, i).step == (double)i + 1);
+    }
+    assert_int_equal(view(f, id).step, 5000);
+}
+
+#define WITH_LAB(test)                                                         \
+    cmocka_unit_test_setup_teardown(test, lab_fixture_setup,                   \
+                                    lab_fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_LAB(a_stored_run_shows_what_the_live_one_did),
+        WITH_LAB(a_missing_run_is_one_sentence),
+        WITH_LAB(a_resume_replaces_the_steps_after_its_checkpoint),
+        WITH_LAB(a_run_cannot_be_resumed_twice_at_once),
+        WITH_LAB(a_done_run_says_so_when_resumed),
+        WITH_LAB(steps_that_the_ring_dropped_come_from_the_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
