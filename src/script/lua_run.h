@@ -1,0 +1,52 @@
+/* lua_run.h - runs and what hangs on them, as Lua has them: ids, no pointers.
+ */
+#ifndef QN_SCRIPT_LUA_RUN_H
+#define QN_SCRIPT_LUA_RUN_H
+
+#include "lab/lab.h"
+#include "script/lua_util.h"
+
+#define QN_LUA_RUN "quern.run"
+#define QN_LUA_SERIES "quern.series"
+
+/* Push a run; id 0 is the run that --check does not make. */
+void qn_lua_push_run(lua_State *L, qn_run_id id);
+/* The id of the run at index; raises when there is none, ends --check. */
+qn_run_id qn_lua_check_run(lua_State *L, int index);
+/* The same with its row. The pointers hold until the next poll. */
+qn_run_id qn_lua_run_row(lua_State *L, int index, struct qn_lab_run *row);
+
+/* Let the handle at index name this run from now on. */
+void qn_lua_move_run(lua_State *L, int index, qn_run_id id);
+
+struct qn_lua_field {
+    const char *name, *help;
+    void (*push)(lua_State *L, const struct qn_lab_run *run);
+};
+const struct qn_lua_field *qn_lua_run_fields(void); /* name NULL at the end */
+const struct qn_lua_doc *qn_lua_run_docs(void);
+const struct qn_lua_doc *qn_lua_series_docs(void);
+const char *const *qn_lua_series_fields(void); /* NULL at the end */
+
+/* --- lua_wait.c: methods that wait --------------------------------------- */
+int qn_lua_run_wait(lua_State *L);
+int qn_lua_run_pause(lua_State *L);
+int qn_lua_run_resume(lua_State *L);
+int qn_lua_run_evaluate(lua_State *L);
+int qn_lua_run_sample(lua_State *L);
+
+/* --- lua_series.c, lua_stats.c ------------------------------------------- */
+int qn_lua_run_metric(lua_State *L);
+int qn_lua_run_stats(lua_State *L);
+
+/* --- lua_runs.c ----------------------------------------------------------- */
+int qn_lua_train(lua_State *L);
+int qn_lua_find_run(lua_State *L);
+int qn_lua_list_runs(lua_State *L);
+
+void qn_lua_run_install(lua_State *L);
+void qn_lua_series_install(lua_State *L);
+void qn_lua_stats_install(lua_State *L);
+void qn_lua_runs_install(lua_State *L);
+
+#endif

@@ -1,0 +1,32 @@
+/* lua_spec.h - specs in Lua: immutable values of one group of settings. */
+#ifndef QN_SCRIPT_LUA_SPEC_H
+#define QN_SCRIPT_LUA_SPEC_H
+
+#include "nn/settings.h"
+#include "script/lua_util.h"
+
+#define QN_LUA_SPEC "quern.spec"
+
+/* User value 1: the keys that were given, as text; 2: facts of the data. */
+struct qn_lua_spec {
+    struct qn_spec
+        spec;           /* resolved; only what is below prefix means anything */
+    char prefix[32];    /* "model", "data", "optim", ... or "": a whole run */
+    const char *preset; /* static: the preset it began with, or NULL */
+};
+
+/* The spec at index, or NULL. */
+struct qn_lua_spec *qn_lua_test_spec(lua_State *L, int index);
+/* Push what a run was made of. */
+void qn_lua_push_config(lua_State *L, const struct qn_spec *spec);
+
+int qn_lua_qrnn(lua_State *L);
+int qn_lua_sgd(lua_State *L);
+int qn_lua_adam(lua_State *L);
+int qn_lua_corpus(lua_State *L);
+int qn_lua_preset(lua_State *L);
+
+const struct qn_lua_doc *qn_lua_spec_docs(void);
+void qn_lua_spec_install(lua_State *L);
+
+#endif
