@@ -87,6 +87,30 @@ static void parts_are_written_one_after_the_other(void **state)
     free(path);
 }
 
+static void a_bare_name_is_written_in_the_current_folder(void **state)
+{
+    char *here = realpath(".", NULL);
+    assert_non_null(here);
+    assert_int_equal(chdir(*state), 0);
+    put("bare", "x", 1);
+    holds("bare", "x", 1);
+    assert_int_equal(chdir(here), 0);
+    free(here);
+}
+
+/* A process that died may have had the same number. */
+static void a_temporary_left_behind_is_not_in_the_way(void **state)
+{
+    char *path = in(state, "a");
+    char *left = qn_xasprintf("%s.%ld-0.tmp", path, (long)getpid());
+    put(left, "half", 4);
+    put(path, "whole", 5);
+    holds(path, "whole", 5);
+    holds(left, "half", 4);
+    free(left);
+    free(path);
+}
+
 static void long_files_are_whole(void **state)
 {
     char *path = in(state, "long");
@@ -499,6 +523,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(what_is_written_is_read),
         IN_SCRATCH(parts_are_written_one_after_the_other),
+        IN_SCRATCH(a_bare_name_is_written_in_the_current_folder),
+        IN_SCRATCH(a_temporary_left_behind_is_not_in_the_way),
         IN_SCRATCH(long_files_are_whole),
         cmocka_unit_test(files_without_a_size_are_read_too),
         IN_SCRATCH(missing_files_and_folders_are_named),
