@@ -333,6 +333,19 @@ static void a_folder_is_refused(void **state)
     free(whole);
 }
 
+static void a_folder_does_not_hide_a_file_beside_it(void **state)
+{
+    struct world *w = *state;
+    char *folder = in(w, "t");
+    char *path = put_gz(w, "t.gz", "text");
+    assert_int_equal(qn_make_dirs(folder, NULL), QN_OK);
+    struct qn_corpus *c = opened(w, (struct qn_corpus_spec){.path = {folder}});
+    assert_string_equal(qn_corpus_path(c, QN_TRAIN), path);
+    qn_corpus_free(c);
+    free(path);
+    free(folder);
+}
+
 static void a_truncated_gz_is_refused(void **state)
 {
     struct world *w = *state;
@@ -468,6 +481,7 @@ int main(void)
         IN_WORLD(texts_that_cannot_be_learned_are_refused),
         IN_WORLD(invalid_utf8_in_a_cut_split_has_its_offset_in_the_file),
         IN_WORLD(a_folder_is_refused),
+        IN_WORLD(a_folder_does_not_hide_a_file_beside_it),
         IN_WORLD(a_truncated_gz_is_refused),
         IN_WORLD(nul_characters_are_taken_with_a_warning),
         IN_WORLD(vocab_size_is_checked_when_given),

@@ -1,9 +1,4 @@
 /* checkpoints.c - tests of checkpoints, crash by crash. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "make_run.h"
 
 #include <math.h>

@@ -1,9 +1,4 @@
 /* lines.c - tests of reading a run's lines back. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "make_run.h"
 
 #include "base/rng.h"

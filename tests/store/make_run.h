@@ -2,6 +2,11 @@
 #ifndef QN_TESTS_STORE_MAKE_RUN_H
 #define QN_TESTS_STORE_MAKE_RUN_H
 
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
 #include "../base/scratch.h"
 #include "base/str.h"
 #include "store/run_dir.h"

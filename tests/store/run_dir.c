@@ -1,9 +1,4 @@
 /* run_dir.c - tests of making, opening and writing a run's folder. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "make_run.h"
 
 #include <ctype.h>

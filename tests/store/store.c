@@ -1,9 +1,4 @@
 /* store.c - tests of finding and listing runs. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "make_run.h"
 
 #include "store/store.h"
