@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,17 +79,19 @@ size_t qn_st_count(const struct qn_st_tensor *t)
     return count;
 }
 
-/* Everything wrong with one tensor starts with the same words. */
-#define FAIL_TENSOR(r, name, ...)                                              \
-    fail_tensor(r, name, qn_fail((r)->err, QN_EFORMAT, __VA_ARGS__))
-
+/* "path: tensor name: why". A name may be long; the reason must not be cut off
+ * behind it. */
+QN_PRINTF(3, 4)
 static enum qn_status fail_tensor(const struct reader *r, const char *name,
-                                  enum qn_status status)
+                                  const char *fmt, ...)
 {
-    char *prefix = qn_xasprintf("%s: tensor %s", r->path, name);
-    (void)qn_fail_in(r->err, status, prefix);
-    free(prefix);
-    return status;
+    char why[256];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    return qn_fail(r->err, QN_EFORMAT, "%s: tensor %.200s: %s", r->path, name,
+                   why);
 }
 
 static bool as_size(const json_t *value, size_t *out)
@@ -105,7 +109,7 @@ static enum qn_status read_dtype(const struct reader *r, const json_t *info,
 {
     const char *name = json_string_value(json_object_get(info, "dtype"));
     if (name == NULL) {
-        return FAIL_TENSOR(r, t->name, "has no dtype");
+        return fail_tensor(r, t->name, "has no dtype");
     }
     for (int k = 0; k < QN_N_DTYPES; k++) {
         if (qn_str_eq(name, dtypes[k].name)) {
@@ -113,7 +117,7 @@ static enum qn_status read_dtype(const struct reader *r, const json_t *info,
             return QN_OK;
         }
     }
-    return FAIL_TENSOR(r, t->name,
+    return fail_tensor(r, t->name,
                        "dtype is %.20s, must be F32, F64, I32, I64, U8 or U64",
                        name);
 }
@@ -124,21 +128,21 @@ static enum qn_status read_shape(const struct reader *r, const json_t *info,
 {
     const json_t *shape = json_object_get(info, "shape");
     if (!json_is_array(shape)) {
-        return FAIL_TENSOR(r, t->name, "has no shape");
+        return fail_tensor(r, t->name, "has no shape");
     }
     if (json_array_size(shape) > QN_ST_MAX_DIMS) {
-        return FAIL_TENSOR(r, t->name, "has %zu dimensions, at most %d can be",
+        return fail_tensor(r, t->name, "has %zu dimensions, at most %d can be",
                            json_array_size(shape), QN_ST_MAX_DIMS);
     }
     t->n_dims = (int)json_array_size(shape);
     *size = qn_dtype_size(t->dtype);
     for (int k = 0; k < t->n_dims; k++) {
         if (!as_size(json_array_get(shape, (size_t)k), &t->dim[k])) {
-            return FAIL_TENSOR(r, t->name,
+            return fail_tensor(r, t->name,
                                "dimension %d is not a whole number from 0", k);
         }
         if (!multiply(size, t->dim[k])) {
-            return FAIL_TENSOR(r, t->name, "its shape overflows");
+            return fail_tensor(r, t->name, "its shape overflows");
         }
     }
     return QN_OK;
@@ -152,16 +156,16 @@ static enum qn_status read_offsets(const struct reader *r, const json_t *info,
     if (json_array_size(pair) != 2 ||
         !as_size(json_array_get(pair, 0), &e->begin) ||
         !as_size(json_array_get(pair, 1), &e->end)) {
-        return FAIL_TENSOR(r, name, "data_offsets are not two whole numbers");
+        return fail_tensor(r, name, "data_offsets are not two whole numbers");
     }
     if (e->begin > e->end || e->end > r->data_len) {
-        return FAIL_TENSOR(r, name,
+        return fail_tensor(r, name,
                            "data is at %zu..%zu, but the file has %zu bytes "
                            "of data",
                            e->begin, e->end, r->data_len);
     }
     if (e->end - e->begin != size) {
-        return FAIL_TENSOR(r, name,
+        return fail_tensor(r, name,
                            "has %zu bytes of data, its shape needs %zu",
                            e->end - e->begin, size);
     }
@@ -173,7 +177,7 @@ static enum qn_status read_entry(const struct reader *r, const char *name,
 {
     e->tensor.name = name;
     if (!json_is_object(info)) {
-        return FAIL_TENSOR(r, name, "is not described by an object");
+        return fail_tensor(r, name, "is not described by an object");
     }
     size_t size = 0;
     enum qn_status status = read_dtype(r, info, &e->tensor);
@@ -184,7 +188,7 @@ static enum qn_status read_entry(const struct reader *r, const char *name,
         status = read_offsets(r, info, e, size);
     }
     if (status == QN_OK && json_object_size(info) != 3) {
-        return FAIL_TENSOR(r, name,
+        return fail_tensor(r, name,
                            "has more than dtype, shape and "
                            "data_offsets");
     }
@@ -203,8 +207,8 @@ static enum qn_status check_meta(const struct reader *r, json_t *meta)
     {
         if (!json_is_string(value)) {
             return qn_fail(r->err, QN_EFORMAT,
-                           "%s: " META " value of %s is not a string", r->path,
-                           key);
+                           "%s: " META " value of %.200s is not a string",
+                           r->path, key);
         }
     }
     return QN_OK;
@@ -230,7 +234,7 @@ static enum qn_status check_cover(const struct reader *r,
     for (size_t i = 0; i < f->n; i++) {
         const struct entry *e = &f->entries[i];
         if (e->begin != at) {
-            return FAIL_TENSOR(r, e->tensor.name,
+            return fail_tensor(r, e->tensor.name,
                                "data begins at %zu, but the one before ends "
                                "at %zu",
                                e->begin, at);

@@ -282,6 +282,18 @@ static void damaged_headers_are_refused_with_a_reason(void **state)
     }
 }
 
+static void a_long_name_does_not_hide_the_reason(void **state)
+{
+    (void)state;
+    struct qn_st_file *f = NULL;
+    struct qn_err err;
+    struct qn_str header = {0};
+    qn_str_addf(&header, "{\"%03000d\":1}", 0);
+    assert_int_equal(parse(header.text, 0, &f, &err), QN_EFORMAT);
+    assert_true(qn_ends_with(err.text, "is not described by an object"));
+    qn_str_free(&header);
+}
+
 static void lengths_that_lie_are_refused(void **state)
 {
     (void)state;
@@ -342,6 +354,7 @@ int main(void)
         IN_SCRATCH(no_tensors_are_a_file_too),
         cmocka_unit_test(data_is_aligned_whatever_the_file_does),
         cmocka_unit_test(damaged_headers_are_refused_with_a_reason),
+        cmocka_unit_test(a_long_name_does_not_hide_the_reason),
         cmocka_unit_test(lengths_that_lie_are_refused),
         cmocka_unit_test(every_truncation_of_a_file_is_refused),
         cmocka_unit_test(missing_files_are_named),
