@@ -490,7 +490,8 @@ static int legend_entry(struct qn_canvas *c, struct qn_rect at,
 {
     const struct qn_curve *curve = &plot->curves[k];
     char value[32];
-    qn_text_value(value, sizeof value, qn_curve_newest(curve));
+    double newest = qn_curve_newest(curve);
+    qn_text_value(value, sizeof value, newest);
     const char *name = names && curve->label != NULL ? curve->label : "";
     int name_width = qn_text_width(name);
     int gap = name_width > 0 ? 1 : 0;
@@ -504,7 +505,7 @@ static int legend_entry(struct qn_canvas *c, struct qn_rect at,
         qn_canvas_text(c, at.row, at.col + 2 + name_width, gap, " ",
                        QN_ROLE_DIM);
         qn_canvas_text(c, at.row, at.col + 2 + name_width + gap, -1, value,
-                       curve->role);
+                       isfinite(newest) ? curve->role : QN_ROLE_ERROR);
     }
     return width;
 }

@@ -49,20 +49,22 @@ void qn_scrollback_free(struct qn_scrollback *b)
     free(b);
 }
 
-/* The bytes of the row that starts at 'text'; *width its columns. A character
- * wider than the row takes a row of its own. */
+/* The bytes of the row that starts at 'text': what fits, but up to the last
+ * blank when that lies in its second half. A character wider than the row takes
+ * a row of its own. */
 static size_t row_bytes(const char *text, size_t len, int cols)
 {
-    size_t used = 0;
+    size_t used = 0, after_blank = 0;
     int width = 0;
     while (used < len) {
         uint32_t code = 0xfffd;
         int bytes = qn_utf8_decode(text + used, len - used, &code);
         width += qn_glyph_width(code);
         if (width > cols && used > 0) {
-            break;
+            return after_blank * 2 > used ? after_blank : used;
         }
         used += (size_t)(bytes > 0 ? bytes : 1);
+        after_blank = code == ' ' ? used : after_blank;
     }
     return used;
 }
@@ -83,23 +85,31 @@ static int count_rows(const struct entry *e, int cols)
     }
 }
 
-/* The bytes of an escape sequence at text[0] == ESC: CSI ends in a letter or
- * one of @[\]^_`{|}~, OSC and its kin in BEL or ESC \, others have two bytes.
- */
+/* The first byte from i on that is not in [lo, hi]. */
+static size_t skip(const char *text, size_t len, size_t i, char lo, char hi)
+{
+    while (i < len && text[i] >= lo && text[i] <= hi) {
+        i++;
+    }
+    return i;
+}
+
+/* The bytes of an escape sequence at text[0] == ESC (ECMA-48): a control
+ * sequence has parameters and a final byte, a string ends in BEL or ESC \,
+ * others have intermediates and a final byte. */
 static size_t escape_bytes(const char *text, size_t len)
 {
-    if (len < 2) {
-        return 1;
-    }
     size_t i = 2;
+    if (len < 2) {
+        return len;
+    }
     if (text[1] == '[') {
-        while (i < len && (text[i] < 0x40 || text[i] > 0x7e)) {
-            i++;
-        }
+        i = skip(text, len, i, 0x20, 0x3f);
         return i < len ? i + 1 : len;
     }
     if (strchr("]PX^_", text[1]) == NULL) {
-        return 2;
+        i = skip(text, len, 1, 0x20, 0x2f);
+        return i < len ? i + 1 : len;
     }
     while (i < len && text[i] != '\a') {
         if (text[i] == ESC) {

@@ -10,6 +10,7 @@
 
 #define COLS_FOR_LABELS 40
 #define COLS_FOR_BARS 60
+#define COLS_FOR_WORDS 100
 #define NAME_COLS 24
 #define ERROR_COLS 60
 #define MAX_PARTS 16
@@ -25,7 +26,7 @@ struct part {
 struct line {
     struct part part[MAX_PARTS];
     int n;
-    bool labels, bars; /* words beside numbers; bars between groups */
+    bool labels, bars, wide; /* words by numbers, bars by groups, long words */
     enum qn_glyphs glyphs;
 };
 
@@ -102,6 +103,7 @@ static void add_state(struct line *l, const struct qn_lab_run *run)
     (void)snprintf(p->value, sizeof p->value, "%s", look.word);
     if (run->error != NULL && run->error[0] != '\0') {
         p = add(l, GROUP_STATE, 55, QN_ROLE_ERROR);
+        (void)snprintf(p->before, sizeof p->before, ": ");
         copy_cut(p->value, sizeof p->value, run->error, ERROR_COLS);
     }
 }
@@ -120,7 +122,7 @@ static void add_losses(struct line *l, const struct qn_lab_run *run)
     }
     struct part *p = add(l, GROUP_LOSS, 60, QN_ROLE_VALID);
     qn_text_value(p->value, sizeof p->value, run->best_loss);
-    label(l, p, "valid ", "");
+    label(l, p, l->wide ? "best valid " : "best ", "");
     if (run->spec != NULL && run->spec->task == QN_TASK_LM) {
         p = add(l, GROUP_LOSS, 30, QN_ROLE_VALID);
         qn_text_value(p->value, sizeof p->value, run->best_loss / log(2));
@@ -187,6 +189,9 @@ static const char *gap_before(const struct line *l, int i)
 {
     if (i == 0) {
         return l->labels ? " " : "";
+    }
+    if (l->part[i].before[0] == ':') {
+        return "";
     }
     if (l->part[i].group == l->part[i - 1].group) {
         bool tight = l->part[i].group == GROUP_STATE || !l->labels;
@@ -263,6 +268,7 @@ void qn_view_status(struct qn_canvas *c, struct qn_rect where,
     }
     struct line l = {.labels = where.cols >= COLS_FOR_LABELS,
                      .bars = where.cols >= COLS_FOR_BARS,
+                     .wide = where.cols >= COLS_FOR_WORDS,
                      .glyphs = s->glyphs};
     struct part *p = add(&l, GROUP_PROGRAM, 10, QN_ROLE_STATUS);
     (void)snprintf(p->value, sizeof p->value, "quern");

@@ -1,0 +1,159 @@
+/* axis.c - tests of ticks and of the text of numbers. */
+#include "tui/axis.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void counts_keep_three_digits(void **state)
+{
+    (void)state;
+    char b[32];
+    assert_string_equal(qn_text_count(b, sizeof b, 0, false), "0");
+    assert_string_equal(qn_text_count(b, sizeof b, 950, false), "950");
+    assert_string_equal(qn_text_count(b, sizeof b, 999.7, false), "1k");
+    assert_string_equal(qn_text_count(b, sizeof b, 12432, false), "12.4k");
+    assert_string_equal(qn_text_count(b, sizeof b, 3.14e6, false), "3.14M");
+    assert_string_equal(qn_text_count(b, sizeof b, 1250, true), "1.25k");
+    assert_string_equal(qn_text_count(b, sizeof b, 100500, true), "100.5k");
+}
+
+static void losses_keep_four_digits(void **state)
+{
+    (void)state;
+    char b[32];
+    assert_string_equal(qn_text_value(b, sizeof b, 1.23456), "1.235");
+    assert_string_equal(qn_text_value(b, sizeof b, 9.9996), "10.00");
+    assert_string_equal(qn_text_value(b, sizeof b, 123.456), "123.5");
+    assert_string_equal(qn_text_value(b, sizeof b, 0.0712), "0.071");
+    assert_string_equal(qn_text_value(b, sizeof b, 0), "0.000");
+    assert_string_equal(qn_text_value(b, sizeof b, 1234567), "1.2e+06");
+    assert_string_equal(qn_text_value(b, sizeof b, 1e-5), "1e-05");
+    assert_string_equal(qn_text_value(b, sizeof b, (double)NAN), "NaN");
+    assert_string_equal(qn_text_value(b, sizeof b, -HUGE_VAL), "-inf");
+}
+
+static void durations_have_two_units(void **state)
+{
+    (void)state;
+    char b[32];
+    assert_string_equal(qn_text_duration(b, sizeof b, 0), "0s");
+    assert_string_equal(qn_text_duration(b, sizeof b, 59.6), "1m00s");
+    assert_string_equal(qn_text_duration(b, sizeof b, 372), "6m12s");
+    assert_string_equal(qn_text_duration(b, sizeof b, 3840), "1h04m");
+    assert_string_equal(qn_text_duration(b, sizeof b, 273600), "3d04h");
+    assert_string_equal(qn_text_duration(b, sizeof b, HUGE_VAL), "?");
+    assert_string_equal(qn_text_duration(b, sizeof b, -1), "?");
+}
+
+static void check_axis(const struct qn_axis *a, double lo, double hi)
+{
+    double air = (a->hi - a->lo) * 1e-6;
+    assert_true(isfinite(a->lo) && isfinite(a->hi) && a->lo < a->hi);
+    assert_true(a->lo <= lo + air && a->hi >= hi - air);
+    for (int i = 0; i < a->n_ticks; i++) {
+        double at = qn_axis_place(a, a->tick[i]);
+        assert_true(at >= -1e-6 && at <= 1 + 1e-6);
+        assert_true(i == 0 || a->tick[i] > a->tick[i - 1]);
+    }
+}
+
+static void values_lie_on_their_axis(void **state)
+{
+    (void)state;
+    static const double at[] = {-1e12, -3.3,  -1e-9, 0,    1e-12, 0.004,
+                                0.9,   1.234, 9.99,  1000, 7e8,   1e30};
+    struct qn_axis a;
+    size_t n = sizeof at / sizeof *at;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = i; k < n; k++) {
+            for (int ticks = 0; ticks < 12; ticks++) {
+                qn_axis_values(&a, at[i], at[k], false, ticks);
+                check_axis(&a, at[i], at[k]);
+                if (at[i] > 0) {
+                    qn_axis_values(&a, at[i], at[k], true, ticks);
+                    check_axis(&a, at[i], at[k]);
+                }
+            }
+        }
+    }
+}
+
+static void extreme_values_give_a_finite_axis(void **state)
+{
+    (void)state;
+    struct qn_axis a;
+    qn_axis_values(&a, -DBL_MAX, DBL_MAX, false, 5);
+    assert_true(isfinite(a.hi - a.lo) && a.hi > a.lo);
+    qn_axis_values(&a, DBL_MIN, DBL_MAX, true, 5);
+    assert_true(isfinite(a.hi) && a.lo > 0 && a.n_ticks > 1);
+    qn_axis_steps(&a, 0, DBL_MAX, 5);
+    assert_true(isfinite(a.hi) && a.hi > a.lo);
+    qn_axis_steps(&a, 1e18, 1e18, 5);
+    assert_true(a.hi > a.lo);
+}
+
+static void labels_have_equal_decimals(void **state)
+{
+    (void)state;
+    struct qn_axis a;
+    char b[32];
+    qn_axis_values(&a, 1.2, 2.1, false, 4);
+    assert_int_equal(a.n_ticks, 2);
+    assert_string_equal(qn_axis_label(&a, 0, b, sizeof b), "1.5");
+    assert_string_equal(qn_axis_label(&a, 1, b, sizeof b), "2.0");
+}
+
+static void log_ticks_are_ones_twos_and_fives(void **state)
+{
+    (void)state;
+    struct qn_axis a;
+    qn_axis_values(&a, 0.1, 10, true, 8);
+    static const double expected[] = {0.1, 0.2, 0.5, 1, 2, 5, 10};
+    assert_int_equal(a.n_ticks, 7);
+    for (int i = 0; i < 7; i++) {
+        assert_true(fabs(a.tick[i] / expected[i] - 1) < 1e-9);
+    }
+    qn_axis_values(&a, 1e-6, 1e6, true, 4);
+    assert_true(a.n_ticks >= 3 && a.n_ticks <= 5);
+}
+
+static void the_step_axis_stands_still_while_steps_come(void **state)
+{
+    (void)state;
+    struct qn_axis a, b;
+    qn_axis_steps(&a, 0, 1610, 6);
+    qn_axis_steps(&b, 0, 1990, 6);
+    assert_true(a.hi == 2000 && b.hi == 2000);
+}
+
+static void there_is_no_tick_between_two_steps(void **state)
+{
+    (void)state;
+    struct qn_axis a;
+    qn_axis_steps(&a, 0, 3, 12);
+    for (int i = 0; i < a.n_ticks; i++) {
+        assert_true(a.tick[i] == floor(a.tick[i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_keep_three_digits),
+        cmocka_unit_test(losses_keep_four_digits),
+        cmocka_unit_test(durations_have_two_units),
+        cmocka_unit_test(values_lie_on_their_axis),
+        cmocka_unit_test(extreme_values_give_a_finite_axis),
+        cmocka_unit_test(labels_have_equal_decimals),
+        cmocka_unit_test(log_ticks_are_ones_twos_and_fives),
+        cmocka_unit_test(the_step_axis_stands_still_while_steps_come),
+        cmocka_unit_test(there_is_no_tick_between_two_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

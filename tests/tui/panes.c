@@ -1,0 +1,444 @@
+/* panes.c - tests of whole panes: pictures of what they look like, and that
+ * they hold for every size. */
+#include "tui/panes.h"
+#include "tui/view.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "sentinel.h"
+
+/* A run in the middle of its training, made up. */
+struct fixture {
+    struct qn_series *train, *valid;
+    struct qn_hist layer[12];
+    int n_layers;
+    struct qn_spec spec;
+    struct qn_lab_run run;
+    struct qn_scrollback *scroll;
+};
+
+/* Noise in [-1, 1), the same everywhere. */
+static double noise(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) / 8388608.0 - 1;
+}
+
+static void fill_layer(struct qn_hist *h, int layer, uint32_t *seed)
+{
+    qn_hist_init(h, 0.1f);
+    for (int i = 0; i < 5000; i++) {
+        double magnitude = pow(10, 1.2 * noise(seed) + 0.6 * noise(seed) - 0.5);
+        bool zero = noise(seed) > 0.9 - 0.1 * layer;
+        bool negative = noise(seed) < -0.2;
+        float x = (float)(zero ? 0 : negative ? -magnitude : magnitude);
+        qn_hist_add(h, &x, 1);
+    }
+}
+
+static void set_up(struct fixture *f, int n_steps, int n_layers)
+{
+    uint32_t seed = 1;
+    *f = (struct fixture){.n_layers = n_layers};
+    f->train = qn_series_new();
+    f->valid = qn_series_new();
+    for (int i = 1; i <= n_steps; i++) {
+        double loss = 1.25 + 3.8 * exp(-i / 180.0) + 0.5 * exp(-i / 900.0);
+        qn_series_add(f->train, i, loss + 0.2 * noise(&seed));
+        if (i % 300 == 0) {
+            qn_series_add(f->valid, i, loss + 0.15);
+        }
+    }
+    for (int k = 0; k < n_layers; k++) {
+        fill_layer(&f->layer[k], k, &seed);
+    }
+    f->run = (struct qn_lab_run){.id = 1,
+                                 .name = "psalms-drelu",
+                                 .error = "",
+                                 .state = QN_LAB_RUNNING,
+                                 .step = n_steps,
+                                 .steps_total = 3000,
+                                 .epoch = 1.2345,
+                                 .epochs_total = 10,
+                                 .loss = 1.2345,
+                                 .tokens_per_s = 12432,
+                                 .seconds_left = 372,
+                                 .has_best = true,
+                                 .best_loss = 1.5204,
+                                 .spec = &f->spec};
+    f->scroll = qn_scrollback_new(100);
+    qn_scrollback_add(f->scroll, "quern> r = qn.train(qn.preset \"demo\")",
+                      QN_ROLE_PROMPT);
+    qn_scrollback_add(f->scroll, "run 1, psalms-drelu: 3 layers of 256 units",
+                      QN_ROLE_TEXT);
+    qn_scrollback_add(f->scroll, "step 1800: checkpoint, the best so far",
+                      QN_ROLE_GOOD);
+}
+
+static void tear_down(struct fixture *f)
+{
+    qn_series_free(f->train);
+    qn_series_free(f->valid);
+    qn_scrollback_free(f->scroll);
+}
+
+static void draw_loss(struct qn_canvas *c, struct qn_rect where,
+                      const struct fixture *f, const struct qn_view_state *s)
+{
+    const struct qn_loss_view view = {.train = f->train,
+                                      .valid = f->valid,
+                                      .smooth = s->smooth,
+                                      .log_y = s->log_y,
+                                      .focused = s->focus == QN_PANE_LOSS,
+                                      .glyphs = s->glyphs,
+                                      .empty = "no steps yet"};
+    qn_pane_loss(c, where, &view);
+}
+
+static void draw_cells(struct qn_canvas *c, struct qn_rect where,
+                       const struct fixture *f, const struct qn_view_state *s)
+{
+    const struct qn_cells_view view = {.layer = f->layer,
+                                       .n_layers = f->n_layers,
+                                       .selected = s->layer,
+                                       .step = f->run.step,
+                                       .focused = s->focus == QN_PANE_CELLS,
+                                       .glyphs = s->glyphs,
+                                       .empty = "no cell states counted yet"};
+    qn_pane_cells(c, where, &view);
+}
+
+/* Everything but the line being edited and the hints. */
+static void draw_screen(struct qn_canvas *c, const struct fixture *f,
+                        const struct qn_view_state *s)
+{
+    struct qn_layout l;
+    qn_layout(c->rows, c->cols, QN_N_PANES, 1, &l);
+    qn_view_status(c, l.status, &f->run, 1, s);
+    draw_loss(c, l.pane[QN_PANE_LOSS], f, s);
+    draw_cells(c, l.pane[QN_PANE_CELLS], f, s);
+    qn_view_scrollback(c, l.pane[QN_PANE_PROMPT], f->scroll, s);
+}
+
+/* Compare with golden/NAME.txt; UPDATE_GOLDEN=1 writes it instead. */
+static void check_golden(const struct qn_canvas *c, const char *name)
+{
+    char path[512];
+    struct qn_bytes golden;
+    struct qn_err err;
+    struct qn_str out = {0};
+    (void)snprintf(path, sizeof path, "%s/tui/golden/%s.txt", QN_TESTS_DIR,
+                   name);
+    qn_canvas_dump(c, true, &out);
+    const char *update = getenv("UPDATE_GOLDEN");
+    if (update != NULL && qn_str_eq(update, "1")) {
+        assert_int_equal(qn_file_write(path, out.text, out.len, &err), QN_OK);
+    }
+    assert_int_equal(qn_file_read(path, &golden, &err), QN_OK);
+    assert_int_equal(golden.len, out.len);
+    assert_memory_equal(golden.data, out.text, out.len);
+    qn_bytes_free(&golden);
+    qn_str_free(&out);
+}
+
+static void screens_look_as_they_did(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{40, 120}, {24, 80}, {10, 40}, {5, 20}};
+    static const char *const glyphs[] = {"braille", "block", "ascii"};
+    struct fixture f;
+    set_up(&f, 1840, 3);
+    for (int i = 0; i < 4; i++) {
+        for (int g = 0; g < 3; g++) {
+            char name[64];
+            struct qn_canvas c;
+            const struct qn_view_state s = {.run = 1,
+                                            .layer = 1,
+                                            .smooth = 0.98,
+                                            .glyphs = (enum qn_glyphs)g,
+                                            .focus = QN_PANE_PROMPT};
+            qn_canvas_init(&c, sizes[i][0], sizes[i][1]);
+            draw_screen(&c, &f, &s);
+            (void)snprintf(name, sizeof name, "%dx%d-%s", sizes[i][1],
+                           sizes[i][0], glyphs[g]);
+            check_golden(&c, name);
+            qn_canvas_fini(&c);
+        }
+    }
+    tear_down(&f);
+}
+
+static void a_log_axis_looks_as_it_did(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct qn_canvas c;
+    const struct qn_view_state s = {
+        .smooth = 0.9, .log_y = true, .focus = QN_PANE_LOSS};
+    set_up(&f, 2500, 1);
+    for (int i = 2501; i < 2600; i++) {
+        qn_series_add(f.train, i, (double)NAN);
+    }
+    qn_canvas_init(&c, 20, 80);
+    draw_loss(&c, (struct qn_rect){0, 0, 20, 80}, &f, &s);
+    check_golden(&c, "loss-log-nan");
+    qn_canvas_fini(&c);
+    tear_down(&f);
+}
+
+static void many_layers_look_as_they_did(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct qn_canvas c;
+    const struct qn_view_state s = {.layer = 7, .focus = QN_PANE_CELLS};
+    const float nan[400] = {(float)NAN, (float)NAN, (float)NAN};
+    set_up(&f, 100, 12);
+    qn_hist_add(&f.layer[7], nan, 3);
+    qn_canvas_init(&c, 16, 60);
+    draw_cells(&c, (struct qn_rect){0, 0, 16, 60}, &f, &s);
+    check_golden(&c, "cells-12-layers");
+    qn_canvas_fini(&c);
+    tear_down(&f);
+}
+
+static void empty_panes_say_so(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct qn_canvas c;
+    const struct qn_view_state s = {.glyphs = QN_GLYPHS_BRAILLE};
+    set_up(&f, 0, 0);
+    qn_canvas_init(&c, 9, 60);
+    draw_loss(&c, (struct qn_rect){0, 0, 9, 30}, &f, &s);
+    draw_cells(&c, (struct qn_rect){0, 30, 9, 30}, &f, &s);
+    check_golden(&c, "empty");
+    qn_canvas_fini(&c);
+    tear_down(&f);
+}
+
+static void panes_stay_inside_for_all_sizes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    set_up(&f, 700, 12);
+    for (int rows = 0; rows <= 45; rows += rows < 18 ? 1 : 9) {
+        for (int cols = 0; cols <= 130; cols += cols < 50 ? 1 : 20) {
+            for (int pane = 0; pane < 2; pane++) {
+                struct qn_canvas c;
+                struct qn_rect where = {1, 2, rows, cols};
+                const struct qn_view_state s = {
+                    .layer = rows,
+                    .log_y = cols % 2 == 0,
+                    .smooth = 0.5,
+                    .glyphs = (enum qn_glyphs)((rows + cols) % 3)};
+                sentinel_init(&c, rows + 2, cols + 4);
+                if (pane == 0) {
+                    draw_loss(&c, where, &f, &s);
+                } else {
+                    draw_cells(&c, where, &f, &s);
+                }
+                assert_true(sentinel_kept(&c, where));
+                qn_canvas_fini(&c);
+            }
+        }
+    }
+    tear_down(&f);
+}
+
+static void whole_screens_draw_at_all_sizes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    set_up(&f, 60, 3);
+    for (int rows = 1; rows <= 45; rows++) {
+        for (int cols = 1; cols <= 130; cols += rows % 5 == 0 ? 1 : 7) {
+            struct qn_canvas c;
+            const struct qn_view_state s = {
+                .smooth = 0.9, .glyphs = (enum qn_glyphs)(rows % 3)};
+            qn_canvas_init(&c, rows, cols);
+            draw_screen(&c, &f, &s);
+            /* The state is the last thing to go. */
+            bool sign = false;
+            for (int i = 0; i < cols; i++) {
+                sign |= c.cells[i].role == QN_ROLE_GOOD;
+            }
+            assert_true(sign);
+            qn_canvas_fini(&c);
+        }
+    }
+    tear_down(&f);
+}
+
+static char *status_of(const struct qn_lab_run *run, int n_active, int cols)
+{
+    struct qn_canvas c;
+    struct qn_str out = {0};
+    const struct qn_view_state s = {.glyphs = QN_GLYPHS_ASCII};
+    sentinel_init(&c, 3, cols + 4);
+    qn_canvas_clear(&c, (struct qn_rect){1, 2, 1, cols});
+    qn_view_status(&c, (struct qn_rect){1, 2, 1, cols}, run, n_active, &s);
+    assert_true(sentinel_kept(&c, (struct qn_rect){1, 2, 1, cols}));
+    for (int i = 0; i < cols; i++) {
+        char bytes[4];
+        uint32_t glyph = c.cells[cols + 4 + 2 + i].glyph;
+        int n = qn_utf8_encode(glyph, bytes);
+        qn_str_add_bytes(&out, bytes, (size_t)n);
+    }
+    qn_canvas_fini(&c);
+    return qn_str_take(&out);
+}
+
+static void assert_status(const struct qn_lab_run *run, int n_active, int cols,
+                          const char *expected)
+{
+    char *text = status_of(run, n_active, cols);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void the_status_drops_what_matters_least(void **state)
+{
+    (void)state;
+    struct fixture f;
+    set_up(&f, 1840, 1);
+    assert_status(&f.run, 2, 150,
+                  " quern | psalms-drelu  epoch 1.23/10  step 1840/3000  12.4k "
+                  "tokens/s  6m12s left  2 runs active "
+                  "| loss 1.234  best valid 1.520  2.193 bpc | * running ");
+    assert_status(&f.run, 1, 80,
+                  " psalms-drelu  step 1840/3000  6m12s left  "
+                  "| loss 1.234  best 1.520 | * running ");
+    assert_status(&f.run, 1, 40, " step 1840/3000   loss 1.234  * running ");
+    assert_status(&f.run, 1, 20, "1840/3000    1.234 *");
+    assert_status(&f.run, 1, 1, "*");
+    tear_down(&f);
+}
+
+/* A number in the status is there whole or not at all. */
+static void no_number_is_cut(void **state)
+{
+    (void)state;
+    struct fixture f;
+    set_up(&f, 1840, 1);
+    for (int cols = 1; cols <= 130; cols++) {
+        char *text = status_of(&f.run, 1, cols);
+        assert_int_equal(strstr(text, "1840") != NULL,
+                         strstr(text, "1840/3000") != NULL);
+        assert_int_equal(strstr(text, "1.2") != NULL,
+                         strstr(text, "1.234") != NULL);
+        assert_int_equal(strstr(text, "2.1") != NULL,
+                         strstr(text, "2.193 bpc") != NULL);
+        free(text);
+    }
+    tear_down(&f);
+}
+
+static void every_state_has_a_word_and_a_sign(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        "o held", "* running", "= paused", "~ stopping",
+        "+ done", "# stopped", "! failed"};
+    struct fixture f;
+    set_up(&f, 10, 1);
+    for (int i = 0; i < 7; i++) {
+        f.run.state = (enum qn_lab_state)i;
+        char *text = status_of(&f.run, 1, 80);
+        assert_non_null(strstr(text, expected[i]));
+        free(text);
+    }
+    tear_down(&f);
+}
+
+static void a_status_says_what_is_wrong(void **state)
+{
+    (void)state;
+    struct fixture f;
+    set_up(&f, 10, 1);
+    f.run.state = QN_LAB_PAUSED;
+    f.run.error = "the loss is NaN";
+    f.run.loss = (double)NAN;
+    f.run.seconds_left = HUGE_VAL;
+    assert_status(&f.run, 1, 80,
+                  " psalms-drelu  step 10/3000  "
+                  "| loss NaN  best 1.520 | = paused: the loss is NaN ");
+    assert_status(NULL, 0, 40, " quern  no run yet                      ");
+    assert_status(NULL, 0, 4, "    ");
+    tear_down(&f);
+}
+
+static const char *const help[] = {"F1    this help", "F8    pause, go on",
+                                   "F9    stop the run", "one line without",
+                                   NULL};
+
+static void a_popup_looks_as_it_did(void **state)
+{
+    (void)state;
+    struct qn_canvas c;
+    const struct qn_popup popup = {"help", help, 0};
+    qn_canvas_init(&c, 12, 40);
+    for (int i = 0; i < 12 * 40; i++) {
+        qn_canvas_put(&c, i / 40, i % 40, '/', QN_ROLE_DIM);
+    }
+    qn_view_popup(&c, &popup, QN_GLYPHS_BRAILLE);
+    check_golden(&c, "popup");
+    qn_canvas_fini(&c);
+}
+
+static void a_popup_scrolls_and_holds_at_all_sizes(void **state)
+{
+    (void)state;
+    for (int rows = 0; rows < 12; rows++) {
+        for (int cols = 0; cols < 40; cols++) {
+            struct qn_canvas c;
+            qn_canvas_init(&c, rows, cols);
+            struct qn_popup popup = {"help", help, 1000};
+            qn_view_popup(&c, &popup, QN_GLYPHS_ASCII);
+            assert_true(qn_view_popup_last_top(&c, &popup) <= 4);
+            popup.top = -3;
+            qn_view_popup(&c, &popup, QN_GLYPHS_BLOCK);
+            qn_canvas_fini(&c);
+        }
+    }
+    struct qn_canvas c;
+    struct qn_str out = {0};
+    const struct qn_popup popup = {"help", help, 2};
+    qn_canvas_init(&c, 4, 40);
+    assert_int_equal(qn_view_popup_last_top(&c, &popup), 2);
+    qn_view_popup(&c, &popup, QN_GLYPHS_ASCII);
+    qn_canvas_dump(&c, false, &out);
+    assert_non_null(strstr(out.text, "one line without"));
+    assert_null(strstr(out.text, "F1"));
+    qn_str_free(&out);
+    qn_canvas_fini(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(screens_look_as_they_did),
+        cmocka_unit_test(a_log_axis_looks_as_it_did),
+        cmocka_unit_test(many_layers_look_as_they_did),
+        cmocka_unit_test(empty_panes_say_so),
+        cmocka_unit_test(panes_stay_inside_for_all_sizes),
+        cmocka_unit_test(whole_screens_draw_at_all_sizes),
+        cmocka_unit_test(the_status_drops_what_matters_least),
+        cmocka_unit_test(no_number_is_cut),
+        cmocka_unit_test(every_state_has_a_word_and_a_sign),
+        cmocka_unit_test(a_status_says_what_is_wrong),
+        cmocka_unit_test(a_popup_looks_as_it_did),
+        cmocka_unit_test(a_popup_scrolls_and_holds_at_all_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
