@@ -6,6 +6,7 @@
 #include "base/str.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +232,17 @@ void assert_same_training(const char *run_a, const char *run_b, int64_t step)
     free(b);
     assert_same_file(run_a, run_b, step, "model.safetensors");
     assert_same_file(run_a, run_b, step, "state.safetensors");
+}
+
+rlim_t fixture_limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a write then fails with EFBIG */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return before;
 }
 
 struct losses {

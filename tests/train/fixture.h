@@ -5,6 +5,7 @@
 #include "train/trainer.h"
 
 #include <jansson.h>
+#include <sys/resource.h>
 
 #define FIXTURE_NOTES 256
 #define FIXTURE_STEPS 1024
@@ -54,6 +55,10 @@ int fixture_notes(const struct fixture *f, enum qn_note_kind kind);
 /* The newest one; a missing one fails the test. */
 const struct qn_note *fixture_note(const struct fixture *f,
                                    enum qn_note_kind kind);
+
+/* Let no file of this process grow beyond so many bytes, as a full disk would;
+ * returns the limit before. */
+rlim_t fixture_limit_files(rlim_t bytes);
 
 /* The same file of two checkpoints has the same bytes. */
 void assert_same_file(const char *run_a, const char *run_b, int64_t step,

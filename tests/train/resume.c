@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -143,6 +144,31 @@ static void a_run_cut_twice_ends_like_an_uncut_one(void **state)
     t = fixture_resume(f, run, NULL, 0);
     assert_int_equal(qn_trainer_step_count(t), 30);
     free(fixture_finish(t));
+    assert_same_training(run, whole, 50);
+    free(whole);
+    free(run);
+}
+
+/* Add bytes to a file of the run, as a crash in the middle of a line does. */
+static void tear(const char *run, const char *file)
+{
+    char *path = qn_path_join(run, file);
+    FILE *out = fopen(path, "a");
+    assert_non_null(out);
+    assert_true(fputs("{\"event\":\"step\",\"st", out) >= 0);
+    assert_int_equal(fclose(out), 0);
+    free(path);
+}
+
+static void torn_lines_are_cut_off(void **state)
+{
+    struct fixture *f = *state;
+    char *whole = uncut(f, NULL, 0);
+    char *run = killed_at(f, NULL, 0, 21);
+    tear(run, "metrics.jsonl");
+    tear(run, "events.jsonl");
+    tear(run, "stats.jsonl");
+    free(fixture_finish(fixture_resume(f, run, NULL, 0)));
     assert_same_training(run, whole, 50);
     free(whole);
     free(run);
@@ -313,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_killed_run_ends_byte_for_byte_like_an_uncut_one),
         CASE(a_run_cut_twice_ends_like_an_uncut_one),
+        CASE(torn_lines_are_cut_off),
         CASE(settings_changed_before_the_checkpoint_hold_again),
         CASE(settings_changed_after_the_checkpoint_are_undone),
         CASE(changes_on_resume_are_made_and_recorded),

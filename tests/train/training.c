@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "base/mem.h"
+#include "train/trainer_self.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,6 +138,65 @@ static void epochs_count_in_segments(void **state)
     assert_int_equal(qn_trainer_steps_total(t), 60);
     fixture_run(t, INT64_MAX);
     assert_int_equal(qn_trainer_step_count(t), 60);
+    qn_trainer_free(t);
+}
+
+static void an_epoch_ends_with_streams_at_zero(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"epochs=2", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    size_t n = qn_pass_state_len(t->pass);
+    float *carried = qn_xcalloc(n, sizeof *carried);
+    struct qn_err err;
+    for (int step = 39; step <= 41; step++) {
+        fixture_run(t, step);
+        assert_int_equal(qn_pass_read_state(t->pass, carried, &err), QN_OK);
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            sum += fabs((double)carried[i]);
+        }
+        assert_int_equal(sum == 0, step == 40);
+    }
+    free(carried);
+    qn_trainer_free(t);
+}
+
+static void each_split_has_its_share_of_the_text(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"data.valid=0.1", "data.test=0.2", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    struct qn_evaluation valid, test;
+    struct qn_err err;
+    struct qn_measure *m = qn_trainer_measure(t);
+    assert_int_equal(qn_measure_evaluate(m, QN_VALID, &valid, &err), QN_OK);
+    assert_int_equal(qn_measure_evaluate(m, QN_TEST, &test, &err), QN_OK);
+    /* The first symbol of a split is not predicted; the text has 1440. */
+    assert_int_equal(valid.predictions, 144 - 1);
+    assert_int_equal(test.predictions, 288 - 1);
+    qn_trainer_free(t);
+}
+
+static void a_folder_says_what_made_it(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_trainer *t = fixture_create(f, NULL);
+    struct qn_bytes text;
+    struct qn_err err;
+    assert_int_equal(
+        qn_run_dir_read(qn_trainer_dir(t), "code.json", &text, &err), QN_OK);
+    json_t *code = json_loadb(text.data, text.len, 0, NULL);
+    const char *sha = json_string_value(
+        json_object_get(json_object_get(code, "data"), "train"));
+    assert_string_equal(sha, qn_corpus_sha256(t->corpus, QN_TRAIN));
+    assert_int_equal(strlen(sha), 64);
+    assert_string_equal(json_string_value(json_object_get(code, "backend")),
+                        "ref");
+    assert_int_equal(json_integer_value(json_object_get(code, "threads")), 2);
+    assert_non_null(json_string_value(json_object_get(code, "commit")));
+    json_decref(code);
+    qn_bytes_free(&text);
     qn_trainer_free(t);
 }
 
@@ -324,6 +384,9 @@ int main(void)
         CASE(an_end_always_evaluates_and_saves),
         CASE(what_is_due_at_the_end_is_done_once),
         CASE(epochs_count_in_segments),
+        CASE(an_epoch_ends_with_streams_at_zero),
+        CASE(each_split_has_its_share_of_the_text),
+        CASE(a_folder_says_what_made_it),
         CASE(statistics_come_at_step_one_and_by_their_period),
         CASE(statistics_do_not_change_training),
         CASE(asking_does_not_change_training),

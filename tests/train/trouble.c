@@ -5,10 +5,8 @@
 #include "train/trainer_self.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,19 +101,6 @@ static void a_person_may_let_it_stop_or_go_on(void **state)
     qn_trainer_free(t);
 }
 
-/* Let no file of this process grow beyond so many bytes; returns the limit
- * before. */
-static rlim_t limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    (void)signal(SIGXFSZ, SIG_IGN); /* a write then fails with EFBIG */
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    rlim_t before = limit.rlim_cur;
-    limit.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    return before;
-}
-
 static void a_full_disk_pauses_and_loses_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -123,7 +108,7 @@ static void a_full_disk_pauses_and_loses_nothing(void **state)
     char *whole = fixture_finish(fixture_create(f, settings));
     struct qn_trainer *t = fixture_create(f, settings);
     f->told.n_notes = 0;
-    rlim_t before = limit_files(2000);
+    rlim_t before = fixture_limit_files(2000);
     fixture_run(t, 40);
     enum qn_trainer_state full = qn_trainer_state(t);
     int64_t step = qn_trainer_step_count(t);
@@ -131,7 +116,7 @@ static void a_full_disk_pauses_and_loses_nothing(void **state)
     qn_trainer_unpause(t);
     enum qn_trainer_state still_full = qn_trainer_state(t);
     int pauses_then = fixture_notes(f, QN_NOTE_PAUSE);
-    (void)limit_files(before); /* the tests' own output needs it too */
+    (void)fixture_limit_files(before); /* the tests' own output needs it too */
     assert_int_equal(full, QN_RUN_PAUSED);
     assert_true(step > 1 && step < 40);
     assert_int_equal(pauses, 1);
@@ -155,13 +140,13 @@ static void a_checkpoint_that_fails_is_made_up_for(void **state)
     char *whole = fixture_finish(fixture_create(f, settings));
     struct qn_trainer *t = fixture_create(f, settings);
     f->told.n_notes = 0;
-    rlim_t before = limit_files(2000); /* the weights take more */
+    rlim_t before = fixture_limit_files(2000); /* the weights take more */
     fixture_run(t, 20);
     enum qn_trainer_state full = qn_trainer_state(t);
     int64_t step = qn_trainer_step_count(t);
     qn_trainer_unpause(t);
     enum qn_trainer_state still_full = qn_trainer_state(t);
-    (void)limit_files(before);
+    (void)fixture_limit_files(before);
     assert_int_equal(full, QN_RUN_PAUSED);
     assert_int_equal(step, 5);
     assert_int_equal(still_full, QN_RUN_PAUSED);
@@ -180,10 +165,10 @@ static void the_last_checkpoint_is_tried_again(void **state)
     struct fixture *f = *state;
     static const char *const settings[] = {"steps=5", NULL};
     struct qn_trainer *t = fixture_create(f, settings);
-    rlim_t before = limit_files(2000);
+    rlim_t before = fixture_limit_files(2000);
     fixture_run(t, 5);
     enum qn_trainer_state full = qn_trainer_state(t);
-    (void)limit_files(before);
+    (void)fixture_limit_files(before);
     assert_int_equal(full, QN_RUN_PAUSED);
     qn_trainer_unpause(t);
     char *run = fixture_finish(t);
@@ -262,6 +247,37 @@ static void a_wrong_setting_changes_nothing(void **state)
     qn_trainer_free(t);
 }
 
+static enum qn_status lose_device(struct qn_backend *be,
+                                  struct qn_step_result *out,
+                                  struct qn_err *err)
+{
+    (void)be;
+    (void)out;
+    return qn_fail(err, QN_EIO, "the device is gone");
+}
+
+static void a_device_that_fails_ends_the_run(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_err err;
+    struct qn_trainer *t = fixture_create(f, NULL);
+    fixture_run(t, 3);
+    const struct qn_backend_ops *good = t->be->ops;
+    struct qn_backend_ops bad = *good;
+    bad.step_end = lose_device;
+    t->be->ops = &bad;
+    assert_int_equal(qn_trainer_step(t, &err), QN_EIO);
+    t->be->ops = good;
+    assert_string_equal(err.text, "the device is gone");
+    assert_int_equal(qn_trainer_state(t), QN_RUN_FAILED);
+    assert_string_equal(fixture_note(f, QN_NOTE_FAILED)->text,
+                        "the device is gone");
+    assert_int_equal(recorded_events(qn_trainer_dir(t), "failed"), 1);
+    assert_int_equal(qn_trainer_step(t, &err), QN_ESTATE);
+    assert_int_equal(qn_trainer_checkpoint(t, &err), QN_ESTATE);
+    qn_trainer_free(t);
+}
+
 static bool yes(void *user)
 {
     (void)user;
@@ -302,6 +318,7 @@ int main(void)
         CASE(a_model_without_enough_memory_makes_no_folder),
         CASE(a_person_pauses_and_goes_on),
         CASE(a_wrong_setting_changes_nothing),
+        CASE(a_device_that_fails_ends_the_run),
         CASE(an_interrupt_cuts_evaluations_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
