@@ -23,13 +23,22 @@ static struct qn_seq shape_of(const struct qn_layout *l, int k)
                            .history = l->history[k]};
 }
 
+static bool same_shapes(const struct qn_layout *l, int a, int b)
+{
+    return l->width[a] == l->width[b] && l->history[a] == l->history[b] &&
+           l->width[a + 1] == l->width[b + 1];
+}
+
 /* A backend uses one workspace for all layers, as large as the largest needs.
- */
+ * Most layers are shaped as the one before them and need not be asked. */
 static size_t workspace_of(const struct qn_layout *l,
                            const struct qn_spec *spec, struct qn_backend *be)
 {
     size_t most = 0;
     for (int k = 0; k < l->layers; k++) {
+        if (k > 0 && same_shapes(l, k, k - 1)) {
+            continue;
+        }
         struct qn_layer_run run = {.be = be,
                                    .place = {spec, k, l->width[k]},
                                    .x = shape_of(l, k),

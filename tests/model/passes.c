@@ -327,6 +327,43 @@ static void a_running_pass_allocates_nothing(void **state)
     close_net(&net);
 }
 
+/* Gradients of one step of training on this pool. */
+static float *trained_on(struct qn_pool *pool)
+{
+    struct net net;
+    struct qn_err err;
+    open_net(&net, "ref", dropping());
+    qn_model_free(net.m);
+    qn_backend_free(net.be);
+    assert_int_equal(qn_backend_new("cpu", pool, 3, &net.be, &err), QN_OK);
+    net.m = qn_test_model(net.be, &net.spec, VOCAB);
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    (void)forward(&net, p, 0, 8, 1);
+    qn_pass_carry(p);
+    (void)forward(&net, p, 8, 8, 2);
+    qn_pass_backward(p);
+    float *grads = qn_test_read(net.m, qn_model_grads(net.m));
+    qn_pass_free(p);
+    close_net(&net);
+    return grads;
+}
+
+static void gradients_do_not_depend_on_who_computes_them(void **state)
+{
+    (void)state;
+    struct qn_pool *pool = qn_pool_new(3);
+    struct qn_spec spec = dropping();
+    struct qn_param_list list;
+    qn_param_list_init(&list, &spec, VOCAB);
+    float *alone = trained_on(NULL);
+    float *together = trained_on(pool);
+    assert_memory_equal(alone, together, list.count * sizeof *alone);
+    free(alone);
+    free(together);
+    qn_param_list_fini(&list);
+    qn_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +377,7 @@ int main(void)
         cmocka_unit_test(dropout_belongs_to_the_sample_not_to_its_place),
         cmocka_unit_test(a_changed_spec_changes_the_dropout_alone),
         cmocka_unit_test(a_running_pass_allocates_nothing),
+        cmocka_unit_test(gradients_do_not_depend_on_who_computes_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
