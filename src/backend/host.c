@@ -59,11 +59,11 @@ void qn_host_release(struct qn_backend *be, struct qn_buffer *buffer)
 /* The sticky failure of an operation, told once. */
 static enum qn_status take_failure(struct qn_host *host, struct qn_err *err)
 {
-    if (host->missing == 0)
+    if (host->missing == 0.0)
         return QN_OK;
     char size[32];
-    qn_format_bytes(size, sizeof size, (double)host->missing);
-    host->missing = 0;
+    qn_format_bytes(size, sizeof size, host->missing);
+    host->missing = 0.0;
     return qn_fail(err, QN_ENOMEM, "%s: no %s of memory for workspace",
                    host->base.ops->name, size);
 }

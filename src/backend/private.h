@@ -19,7 +19,7 @@ struct qn_host {
     int slices;
     struct qn_hist *hists;              /* [slices], for count */
     double loss_sum, count, square_sum; /* of the step so far */
-    size_t missing; /* bytes that could not be had; 0: none */
+    double missing; /* bytes that could not be had; 0: none */
 };
 
 void qn_host_init(struct qn_host *host, const struct qn_backend_ops *ops,

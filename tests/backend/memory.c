@@ -1,5 +1,6 @@
 /* memory.c - buffers, sequences and counts on both backends: exact. */
 #include "place.h"
+#include "backend/cpu/cpu.h"
 #include "base/pool.h"
 
 #include <setjmp.h>
@@ -202,6 +203,26 @@ static void count_adds_the_real_rows(void **state)
     on_both(counts);
 }
 
+/* More than can be addressed: a sum of bytes that overflows. */
+static void missing_workspace_is_told_once_by_the_next_read(void **state)
+{
+    (void)state;
+    struct qn_backend *be = place_backend("cpu", NULL, 1);
+    struct qn_tensor t = place_tensor(be, NULL, 1);
+    struct qn_step_result r;
+    struct qn_err err;
+    float x = 0.0f;
+    assert_null(qn_cpu_work((struct qn_cpu *)be, SIZE_MAX / 2));
+    assert_int_equal(be->ops->read(be, t, &x, &err), QN_ENOMEM);
+    assert_int_equal(be->ops->read(be, t, &x, &err), QN_OK);
+    assert_null(qn_cpu_work((struct qn_cpu *)be, SIZE_MAX / 2));
+    assert_int_equal(be->ops->step_end(be, &r, &err), QN_ENOMEM);
+    assert_non_null(qn_cpu_work((struct qn_cpu *)be, 10));
+    assert_int_equal(be->ops->step_end(be, &r, &err), QN_OK);
+    place_free(be, t.buffer);
+    qn_backend_free(be);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +232,7 @@ int main(void)
         cmocka_unit_test(fill_seq_and_copy_seq_touch_real_rows_only),
         cmocka_unit_test(history_shifts_also_when_the_segment_is_shorter),
         cmocka_unit_test(count_adds_the_real_rows),
+        cmocka_unit_test(missing_workspace_is_told_once_by_the_next_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

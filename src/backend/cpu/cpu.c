@@ -59,6 +59,6 @@ float *qn_cpu_work(struct qn_cpu *cpu, size_t count)
     cpu->work = qn_try_big(count, sizeof *cpu->work);
     cpu->work_count = cpu->work ? count : 0;
     if (!cpu->work)
-        cpu->host.missing = count * sizeof *cpu->work;
+        cpu->host.missing = (double)count * sizeof *cpu->work;
     return cpu->work;
 }
