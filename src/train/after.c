@@ -36,7 +36,7 @@ struct qn_moment qn_trainer_moment(const struct qn_trainer *t)
 void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
                      const char *text)
 {
-    if (!t->sink.note) {
+    if (t->sink.note == NULL) {
         return;
     }
     note->step = t->at.step;
@@ -49,7 +49,7 @@ void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
                      const char *event, const char *key, const char *text)
 {
     struct qn_json *line = qn_record_begin(t->record, event, t->at.step);
-    if (key) {
+    if (key != NULL) {
         qn_json_kstring(line, key, text);
     }
     qn_record_end(t->record);
@@ -106,15 +106,15 @@ enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err)
     }
     struct qn_evaluation e;
     struct qn_err why;
-    enum qn_status st = qn_measure_evaluate(t->measure, QN_VALID, &e, &why);
-    if (!st) {
+    enum qn_status status = qn_measure_evaluate(t->measure, QN_VALID, &e, &why);
+    if (status == QN_OK) {
         take_evaluation(t, &e);
         return QN_OK;
     }
-    if (st != QN_ESTOPPED) {
+    if (status != QN_ESTOPPED) {
         qn_trainer_pause(t, why.text);
     }
-    return qn_fail(err, st, "%s", why.text);
+    return qn_fail(err, status, "%s", why.text);
 }
 
 static enum qn_status write_file(struct qn_trainer *t, const char *folder,
@@ -122,13 +122,13 @@ static enum qn_status write_file(struct qn_trainer *t, const char *folder,
 {
     char *model = qn_path_join(folder, "model.safetensors");
     char *state = qn_path_join(folder, "state.safetensors");
-    enum qn_status st = qn_checkpoint_save(t->model, model, err);
-    if (!st) {
-        st = qn_state_save(state, &t->at, &t->optim, t->pass, err);
+    enum qn_status status = qn_checkpoint_save(t->model, model, err);
+    if (status == QN_OK) {
+        status = qn_state_save(state, &t->at, &t->optim, t->pass, err);
     }
     free(model);
     free(state);
-    return st;
+    return status;
 }
 
 /* Write and commit; *folder is the checkpoint's, the caller's to free. The
@@ -137,15 +137,15 @@ static enum qn_status write_checkpoint(struct qn_trainer *t, char **folder,
                                        struct qn_err *err)
 {
     const struct qn_progress *at = &t->at;
-    enum qn_status st = qn_record_flush(t->record, err);
-    if (!st) {
-        st = qn_run_dir_checkpoint(t->dir, at->step, folder, err);
+    enum qn_status status = qn_record_flush(t->record, err);
+    if (status == QN_OK) {
+        status = qn_run_dir_checkpoint(t->dir, at->step, folder, err);
     }
-    if (!st) {
-        st = write_file(t, *folder, err);
+    if (status == QN_OK) {
+        status = write_file(t, *folder, err);
     }
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     struct qn_keep keep = {t->spec.checkpoint.keep_best,
                            t->spec.checkpoint.keep_last};
@@ -158,12 +158,12 @@ enum qn_status qn_trainer_save(struct qn_trainer *t, struct qn_err *err)
 {
     char *folder = NULL;
     struct qn_err why;
-    enum qn_status st = write_checkpoint(t, &folder, &why);
-    t->checkpoint_owed = st != QN_OK;
-    if (st) {
+    enum qn_status status = write_checkpoint(t, &folder, &why);
+    t->checkpoint_owed = status != QN_OK;
+    if (status != QN_OK) {
         free(folder);
         qn_trainer_pause(t, why.text);
-        return qn_fail(err, st, "%s", why.text);
+        return qn_fail(err, status, "%s", why.text);
     }
     bool best = t->at.best_step == t->at.step;
     t->checkpoint_step = t->at.step;
@@ -182,7 +182,7 @@ static void sample(struct qn_trainer *t)
     struct qn_str text = {0};
     struct qn_err err;
     struct qn_text_request own = {.temperature = -1, .seed = -1};
-    if (qn_measure_sample(t->measure, &own, &text, &err)) {
+    if (qn_measure_sample(t->measure, &own, &text, &err) != QN_OK) {
         qn_log_write(t->env.log, QN_LOG_WARN, "no sample: %s", err.text);
     } else {
         qn_trainer_tell(t, QN_NOTE_SAMPLE, "sample", "text",

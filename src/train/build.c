@@ -23,16 +23,16 @@ struct qn_code qn_trainer_code(const struct qn_trainer *t)
 static enum qn_status open_data(struct qn_trainer *t, struct qn_err *err)
 {
     const struct qn_spec *spec = &t->spec;
-    enum qn_status st =
+    enum qn_status status =
         qn_text_open(&t->env, spec, t->fixed_vocab, &t->corpus, err);
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     size_t n;
     const int32_t *ids = qn_corpus_ids(t->corpus, QN_TRAIN, &n);
-    st = qn_streams_train(&t->streams, ids, n, spec->batch, spec->seq, err);
-    if (st) {
-        return st;
+    status = qn_streams_train(&t->streams, ids, n, spec->batch, spec->seq, err);
+    if (status != QN_OK) {
+        return status;
     }
     (void)qn_corpus_ids(t->corpus, QN_VALID, &n);
     if (n < 2) {
@@ -41,10 +41,10 @@ static enum qn_status open_data(struct qn_trainer *t, struct qn_err *err)
                      "its last checkpoint counts as the best");
     }
     int32_t *prompt;
-    st = qn_text_prompt(qn_corpus_vocab(t->corpus), spec, spec->sample.prompt,
-                        &prompt, &n, err);
-    if (st) {
-        return qn_fail_in(err, st, "sample");
+    status = qn_text_prompt(qn_corpus_vocab(t->corpus), spec,
+                            spec->sample.prompt, &prompt, &n, err);
+    if (status != QN_OK) {
+        return qn_fail_in(err, status, "sample");
     }
     free(prompt);
     return QN_OK;
@@ -65,16 +65,17 @@ static enum qn_status make_model(struct qn_trainer *t, struct qn_err *err)
 {
     const struct qn_spec *spec = &t->spec;
     int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
-    enum qn_status st = qn_model_new(t->be, spec, vocab, &t->model, err);
-    if (!st) {
-        st = qn_pass_new(t->model, spec->batch, spec->seq, true, &t->pass, err);
+    enum qn_status status = qn_model_new(t->be, spec, vocab, &t->model, err);
+    if (status == QN_OK) {
+        status =
+            qn_pass_new(t->model, spec->batch, spec->seq, true, &t->pass, err);
     }
-    if (!st) {
-        st = qn_optim_init(&t->optim, t->be, spec->optim.kind,
-                           qn_model_n_params(t->model), err);
+    if (status == QN_OK) {
+        status = qn_optim_init(&t->optim, t->be, spec->optim.kind,
+                               qn_model_n_params(t->model), err);
     }
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     size_t n = (size_t)spec->batch * (size_t)spec->seq;
     t->ids = qn_xcalloc(n, sizeof *t->ids);
@@ -92,27 +93,27 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
     struct qn_trainer *t = qn_xcalloc(1, sizeof *t);
     t->env = *env;
     t->spec = *spec;
-    if (sink) {
+    if (sink != NULL) {
         t->sink = *sink;
     }
     t->fixed_vocab = vocab;
     t->at = qn_progress_zero();
     t->checkpoint_step = -1;
-    enum qn_status st =
+    enum qn_status status =
         qn_backend_new(backend_name(env), env->pool,
                        spec->threads > 0 ? spec->threads : 1, &t->be, err);
-    if (!st) {
-        st = open_data(t, err);
+    if (status == QN_OK) {
+        status = open_data(t, err);
     }
-    if (!st) {
-        st = check_memory(t, err);
+    if (status == QN_OK) {
+        status = check_memory(t, err);
     }
-    if (!st) {
-        st = make_model(t, err);
+    if (status == QN_OK) {
+        status = make_model(t, err);
     }
-    if (st) {
+    if (status != QN_OK) {
         qn_trainer_free(t);
-        return st;
+        return status;
     }
     t->before = qn_trainer_moment(t);
     *out = t;
@@ -134,19 +135,20 @@ enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
         .vocab_txt = vocab.text ? vocab.text : "",
         .code_json = code_json.text.text,
     };
-    enum qn_status st = qn_run_dir_create(t->env.store, &files, &t->dir, err);
-    if (!st) {
+    enum qn_status status =
+        qn_run_dir_create(t->env.store, &files, &t->dir, err);
+    if (status == QN_OK) {
         t->record = qn_record_new(t->dir);
     }
     qn_json_free(&spec);
     qn_json_free(&code_json);
     qn_str_free(&vocab);
-    return st;
+    return status;
 }
 
 void qn_trainer_free(struct qn_trainer *t)
 {
-    if (!t) {
+    if (t == NULL) {
         return;
     }
     qn_record_free(t->record);
@@ -171,15 +173,15 @@ enum qn_status qn_trainer_create(const struct qn_train_env *env,
                                  struct qn_trainer **out, struct qn_err *err)
 {
     struct qn_trainer *t;
-    enum qn_status st = qn_trainer_build(env, spec, sink, NULL, &t, err);
-    if (st) {
-        return st;
+    enum qn_status status = qn_trainer_build(env, spec, sink, NULL, &t, err);
+    if (status != QN_OK) {
+        return status;
     }
     qn_model_init(t->model, (uint64_t)spec->seed);
-    st = qn_trainer_make_dir(t, err);
-    if (st) {
+    status = qn_trainer_make_dir(t, err);
+    if (status != QN_OK) {
         qn_trainer_free(t);
-        return st;
+        return status;
     }
     (void)qn_record_begin(t->record, "start", 0);
     qn_record_end(t->record);

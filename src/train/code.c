@@ -29,14 +29,14 @@ static enum qn_status read_code(const char *run_path, json_t **out,
                                 struct qn_err *err)
 {
     struct qn_bytes text;
-    enum qn_status st = qn_run_dir_read(run_path, "code.json", &text, err);
-    if (st) {
-        return st;
+    enum qn_status status = qn_run_dir_read(run_path, "code.json", &text, err);
+    if (status != QN_OK) {
+        return status;
     }
     json_error_t why;
     json_t *code = json_loadb(text.data, text.len, 0, &why);
     qn_bytes_free(&text);
-    if (!code) {
+    if (code == NULL) {
         return qn_fail(err, QN_EFORMAT, "%s/code.json: line %d: %s", run_path,
                        why.line, why.text);
     }
@@ -50,9 +50,9 @@ enum qn_status qn_code_check_data(const char *run_path,
                                   struct qn_err *err)
 {
     json_t *code;
-    enum qn_status st = read_code(run_path, &code, err);
-    if (st) {
-        return st;
+    enum qn_status status = read_code(run_path, &code, err);
+    if (status != QN_OK) {
+        return status;
     }
     struct qn_str problems = {0};
     const json_t *data = json_object_get(code, "data");
@@ -60,7 +60,7 @@ enum qn_status qn_code_check_data(const char *run_path,
         const char *name = qn_split_name((enum qn_split)s);
         const char *then = json_string_value(json_object_get(data, name));
         const char *now = qn_corpus_sha256(corpus, (enum qn_split)s);
-        if (skip[s] || !then || !now || strcmp(then, now) == 0) {
+        if (skip[s] || then == NULL || now == NULL || strcmp(then, now) == 0) {
             continue;
         }
         qn_str_addf(&problems,
@@ -70,11 +70,11 @@ enum qn_status qn_code_check_data(const char *run_path,
                     qn_corpus_path(corpus, (enum qn_split)s), then, now);
     }
     if (problems.len > 0) {
-        st = qn_fail(err, QN_ESTATE, "%s", problems.text);
+        status = qn_fail(err, QN_ESTATE, "%s", problems.text);
     }
     qn_str_free(&problems);
     json_decref(code);
-    return st;
+    return status;
 }
 
 static void notice_text(struct qn_log *log, const json_t *code, const char *key,
@@ -93,7 +93,7 @@ void qn_code_notice(const char *run_path, const struct qn_code *code,
                     struct qn_log *log)
 {
     json_t *made;
-    if (read_code(run_path, &made, NULL)) {
+    if (read_code(run_path, &made, NULL) != QN_OK) {
         return;
     }
     notice_text(log, made, "quern", QN_VERSION);

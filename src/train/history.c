@@ -20,7 +20,8 @@ static bool replay_set(void *user, const json_t *line)
     const char *event = json_string_value(json_object_get(line, "event"));
     const char *key = json_string_value(json_object_get(line, "key"));
     const char *value = json_string_value(json_object_get(line, "value"));
-    if (!event || strcmp(event, "set") != 0 || !key || !value) {
+    if (event == NULL || strcmp(event, "set") != 0 || key == NULL ||
+        value == NULL) {
         return true;
     }
     int64_t step = json_integer_value(json_object_get(line, "step"));
@@ -40,38 +41,38 @@ enum qn_status qn_history_spec(const char *run_path, int64_t step,
                                struct qn_err *err)
 {
     struct qn_bytes text;
-    enum qn_status st = qn_run_dir_read(run_path, "spec.json", &text, err);
-    if (st) {
-        return st;
+    enum qn_status status = qn_run_dir_read(run_path, "spec.json", &text, err);
+    if (status != QN_OK) {
+        return status;
     }
     struct qn_spec spec;
-    st = qn_spec_parse(text.data, text.len, &spec, err);
+    status = qn_spec_parse(text.data, text.len, &spec, err);
     qn_bytes_free(&text);
-    if (st) {
-        return qn_fail_in(err, st, run_path);
+    if (status != QN_OK) {
+        return qn_fail_in(err, status, run_path);
     }
     struct replay r = {.step = step, .spec = &spec, .log = log, .err = err};
-    st = qn_run_dir_lines(run_path, QN_EVENTS, replay_set, &r, err);
-    if (!st && r.status) {
-        st = qn_fail_in(err, r.status, run_path);
+    status = qn_run_dir_lines(run_path, QN_EVENTS, replay_set, &r, err);
+    if (status == QN_OK && r.status) {
+        status = qn_fail_in(err, r.status, run_path);
     }
-    if (!st) {
+    if (status == QN_OK) {
         *out = spec;
     }
-    return st;
+    return status;
 }
 
 static bool read_event(void *user, const json_t *line)
 {
     static const char *const ends[] = {"done", "stop", "failed"};
     struct qn_history *h = user;
-    if (json_object_get(line, "segment")) {
+    if (json_object_get(line, "segment") != NULL) {
         h->segments++;
         h->end[0] = '\0';
         return true;
     }
     const char *event = json_string_value(json_object_get(line, "event"));
-    for (size_t i = 0; event && i < sizeof ends / sizeof ends[0]; i++) {
+    for (size_t i = 0; event != NULL && i < sizeof ends / sizeof ends[0]; i++) {
         if (strcmp(event, ends[i]) == 0) {
             (void)snprintf(h->end, sizeof h->end, "%s", event);
         }
@@ -89,7 +90,7 @@ static bool read_seconds(void *user, const json_t *line)
     struct clock_reading *c = user;
     const json_t *step = json_object_get(line, "step");
     const char *event = json_string_value(json_object_get(line, "event"));
-    if (event && strcmp(event, "step") == 0 &&
+    if (event != NULL && strcmp(event, "step") == 0 &&
         json_integer_value(step) <= c->step) {
         c->seconds = json_number_value(json_object_get(line, "seconds"));
     }
@@ -100,15 +101,15 @@ enum qn_status qn_history_read(const char *run_path, int64_t step,
                                struct qn_history *out, struct qn_err *err)
 {
     struct qn_history h = {.segments = 1};
-    enum qn_status st =
+    enum qn_status status =
         qn_run_dir_lines(run_path, QN_EVENTS, read_event, &h, err);
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     struct clock_reading clock = {.step = step};
-    st = qn_run_dir_lines(run_path, QN_METRICS, read_seconds, &clock, err);
-    if (st) {
-        return st;
+    status = qn_run_dir_lines(run_path, QN_METRICS, read_seconds, &clock, err);
+    if (status != QN_OK) {
+        return status;
     }
     h.seconds = clock.seconds;
     *out = h;

@@ -34,22 +34,22 @@ static void notice_sizes(const struct qn_train_env *env, const char *path,
 static enum qn_status write_run(struct qn_trainer *t, char **id,
                                 struct qn_err *err)
 {
-    enum qn_status st = qn_trainer_make_dir(t, err);
-    if (st) {
-        return st;
+    enum qn_status status = qn_trainer_make_dir(t, err);
+    if (status != QN_OK) {
+        return status;
     }
     (void)qn_record_begin(t->record, "start", 0);
     qn_record_end(t->record);
-    st = qn_trainer_save(t, err);
-    if (!st) {
+    status = qn_trainer_save(t, err);
+    if (status == QN_OK) {
         (void)qn_record_begin(t->record, "done", 0);
         qn_record_end(t->record);
-        st = qn_record_flush(t->record, err);
+        status = qn_record_flush(t->record, err);
     }
-    if (st) {
+    if (status != QN_OK) {
         /* What is half made does not stay. */
         (void)qn_remove_tree(qn_run_dir_path(t->dir), NULL);
-        return st;
+        return status;
     }
     *id = qn_xstrdup(qn_trainer_id(t));
     return QN_OK;
@@ -61,28 +61,29 @@ enum qn_status qn_import(const struct qn_train_env *env,
 {
     struct qn_spec found = *spec;
     int vocab;
-    enum qn_status st = qn_checkpoint_infer(weights_path, &found, &vocab, err);
-    if (st) {
-        return st;
+    enum qn_status status =
+        qn_checkpoint_infer(weights_path, &found, &vocab, err);
+    if (status != QN_OK) {
+        return status;
     }
     notice_sizes(env, weights_path, spec, &found);
     struct qn_trainer *t;
-    st = qn_trainer_build(env, &found, NULL, NULL, &t, err);
-    if (st) {
-        return st;
+    status = qn_trainer_build(env, &found, NULL, NULL, &t, err);
+    if (status != QN_OK) {
+        return status;
     }
     int symbols = qn_model_vocab(t->model);
     if (symbols != vocab) {
-        st = qn_fail(err, QN_EUSAGE,
-                     "%s knows %d symbols, data.train (%s) has %d",
-                     weights_path, vocab, spec->data.train, symbols);
+        status = qn_fail(err, QN_EUSAGE,
+                         "%s knows %d symbols, data.train (%s) has %d",
+                         weights_path, vocab, spec->data.train, symbols);
     }
-    if (!st) {
-        st = qn_checkpoint_load(t->model, weights_path, err);
+    if (status == QN_OK) {
+        status = qn_checkpoint_load(t->model, weights_path, err);
     }
-    if (!st) {
-        st = write_run(t, id, err);
+    if (status == QN_OK) {
+        status = write_run(t, id, err);
     }
     qn_trainer_free(t);
-    return st;
+    return status;
 }

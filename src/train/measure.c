@@ -35,7 +35,7 @@ static void drop_pass(struct qn_measure *m)
 
 void qn_measure_free(struct qn_measure *m)
 {
-    if (!m) {
+    if (m == NULL) {
         return;
     }
     drop_pass(m);
@@ -69,9 +69,10 @@ static enum qn_status ready_pass(struct qn_measure *m, struct qn_err *err)
         return QN_OK;
     }
     drop_pass(m);
-    enum qn_status st = qn_pass_new(m->model, batch, seq, false, &m->pass, err);
-    if (st) {
-        return st;
+    enum qn_status status =
+        qn_pass_new(m->model, batch, seq, false, &m->pass, err);
+    if (status != QN_OK) {
+        return status;
     }
     size_t n = (size_t)batch * (size_t)seq;
     m->batch = batch;
@@ -86,12 +87,12 @@ static enum qn_status ready_pass(struct qn_measure *m, struct qn_err *err)
 static enum qn_status begin(struct qn_measure *m, enum qn_split split,
                             struct qn_streams *streams, struct qn_err *err)
 {
-    enum qn_status st = QN_OK;
+    enum qn_status status = QN_OK;
     if (!m->corpus) {
-        st = qn_stored_text(m, err);
+        status = qn_stored_text(m, err);
     }
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     size_t n;
     const int32_t *ids = qn_corpus_ids(m->corpus, split, &n);
@@ -99,9 +100,9 @@ static enum qn_status begin(struct qn_measure *m, enum qn_split split,
         return qn_fail(err, QN_EUSAGE, "the run has no %s split",
                        qn_split_name(split));
     }
-    st = ready_pass(m, err);
-    if (st) {
-        return st;
+    status = ready_pass(m, err);
+    if (status != QN_OK) {
+        return status;
     }
     qn_streams_eval(streams, ids, n, m->batch, m->seq, m->spec->eval.limit);
     qn_pass_restart(m->pass);
@@ -113,10 +114,10 @@ static enum qn_status count_layers(struct qn_measure *m,
                                    struct qn_err *err)
 {
     for (int i = 0; i < stats->n_layers; i++) {
-        enum qn_status st = qn_pass_count_cells_masked(m->pass, i, m->n_real,
-                                                       &stats->layer[i], err);
-        if (st) {
-            return st;
+        enum qn_status status = qn_pass_count_cells_masked(
+            m->pass, i, m->n_real, &stats->layer[i], err);
+        if (status != QN_OK) {
+            return status;
         }
     }
     return QN_OK;
@@ -140,10 +141,10 @@ static enum qn_status walk(struct qn_measure *m,
             .steps = steps,
         };
         qn_pass_forward(m->pass, &segment);
-        if (stats) {
-            enum qn_status st = count_layers(m, stats, err);
-            if (st) {
-                return st;
+        if (stats != NULL) {
+            enum qn_status status = count_layers(m, stats, err);
+            if (status != QN_OK) {
+                return status;
             }
         }
         qn_pass_carry(m->pass);
@@ -157,18 +158,19 @@ enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
 {
     double start = qn_clock_now();
     struct qn_streams streams;
-    enum qn_status st = begin(m, split, &streams, err);
-    if (st) {
-        return st;
+    enum qn_status status = begin(m, split, &streams, err);
+    if (status != QN_OK) {
+        return status;
     }
     struct qn_backend *be = qn_model_backend(m->model);
     be->ops->step_begin(be);
-    st = walk(m, &streams, NULL, err);
+    status = walk(m, &streams, NULL, err);
     /* Also after a stop: a step that has begun is ended. */
     struct qn_step_result sum;
-    enum qn_status ended = be->ops->step_end(be, &sum, st ? NULL : err);
-    if (st || ended) {
-        return st ? st : ended;
+    enum qn_status ended =
+        be->ops->step_end(be, &sum, status != QN_OK ? NULL : err);
+    if (status != QN_OK || ended != QN_OK) {
+        return status != QN_OK ? status : ended;
     }
     *out = (struct qn_evaluation){
         .split = split,
@@ -184,9 +186,9 @@ enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
                                 struct qn_err *err)
 {
     struct qn_streams streams;
-    enum qn_status st = begin(m, split, &streams, err);
-    if (st) {
-        return st;
+    enum qn_status status = begin(m, split, &streams, err);
+    if (status != QN_OK) {
+        return status;
     }
     out->step = m->step;
     out->n_layers = m->spec->model.layers;
@@ -195,10 +197,11 @@ enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
     }
     struct qn_backend *be = qn_model_backend(m->model);
     be->ops->step_begin(be);
-    st = walk(m, &streams, out, err);
+    status = walk(m, &streams, out, err);
     struct qn_step_result unused;
-    enum qn_status ended = be->ops->step_end(be, &unused, st ? NULL : err);
-    return st ? st : ended;
+    enum qn_status ended =
+        be->ops->step_end(be, &unused, status != QN_OK ? NULL : err);
+    return status != QN_OK ? status : ended;
 }
 
 /* The request with the run's own settings where it leaves them open. */
@@ -206,7 +209,7 @@ static struct qn_text_request resolve(const struct qn_spec *spec,
                                       const struct qn_text_request *r)
 {
     struct qn_text_request full = *r;
-    if (!full.prompt || !*full.prompt) {
+    if (full.prompt == NULL || full.prompt[0] == '\0') {
         full.prompt = spec->sample.prompt;
     }
     if (full.length <= 0) {
@@ -228,10 +231,10 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
     struct qn_text_request r = resolve(m->spec, request);
     int32_t *prompt;
     size_t n_prompt;
-    enum qn_status st =
+    enum qn_status status =
         qn_text_prompt(m->vocab, m->spec, r.prompt, &prompt, &n_prompt, err);
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     size_t length = r.length > 0 ? (size_t)r.length : 0;
     int32_t *drawn = qn_xcalloc(length + 1, sizeof *drawn);
@@ -242,14 +245,14 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
         .temperature = r.temperature,
         .seed = (uint64_t)r.seed,
     };
-    st = qn_sample(m->model, &options, drawn, err);
-    if (!st) {
+    status = qn_sample(m->model, &options, drawn, err);
+    if (status == QN_OK) {
         qn_str_add(out, r.prompt);
         qn_vocab_decode(m->vocab, drawn, length, out);
     }
     free(drawn);
     free(prompt);
-    return st;
+    return status;
 }
 
 void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out)

@@ -14,7 +14,7 @@
 
 void qn_stored_free(struct qn_stored *own)
 {
-    if (!own) {
+    if (own == NULL) {
         return;
     }
     qn_model_free(own->model);
@@ -68,10 +68,10 @@ static enum qn_status change_spec(struct qn_spec *spec,
                                  changes[i]);
         }
     }
-    enum qn_status st = qn_settings_finish(s, spec, err);
+    enum qn_status status = qn_settings_finish(s, spec, err);
     qn_str_free(&value);
     qn_settings_free(s);
-    return st;
+    return status;
 }
 
 /* Splits whose text is another one than the run was made with. */
@@ -90,19 +90,19 @@ static enum qn_status load_model(struct qn_stored *own, const char *folder,
                                  struct qn_err *err)
 {
     const char *name = own->env.backend ? own->env.backend : "cpu";
-    enum qn_status st =
+    enum qn_status status =
         qn_backend_new(name, own->env.pool, own->spec.threads, &own->be, err);
-    if (!st) {
-        st = qn_model_new(own->be, &own->spec, qn_vocab_size(own->vocab),
-                          &own->model, err);
+    if (status == QN_OK) {
+        status = qn_model_new(own->be, &own->spec, qn_vocab_size(own->vocab),
+                              &own->model, err);
     }
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     char *path = qn_path_join(folder, "model.safetensors");
-    st = qn_checkpoint_load(own->model, path, err);
+    status = qn_checkpoint_load(own->model, path, err);
     free(path);
-    return st;
+    return status;
 }
 
 static enum qn_status open_stored(struct qn_stored *own, const char *checkpoint,
@@ -110,25 +110,25 @@ static enum qn_status open_stored(struct qn_stored *own, const char *checkpoint,
                                   int64_t *step, struct qn_err *err)
 {
     char *folder = NULL;
-    enum qn_status st = qn_run_dir_find_checkpoint(own->run_path, checkpoint,
-                                                   &folder, step, err);
+    enum qn_status status = qn_run_dir_find_checkpoint(
+        own->run_path, checkpoint, &folder, step, err);
     struct qn_spec was;
-    if (!st) {
-        st = qn_history_spec(own->run_path, *step, &was, NULL, err);
+    if (status == QN_OK) {
+        status = qn_history_spec(own->run_path, *step, &was, NULL, err);
     }
-    if (!st) {
+    if (status == QN_OK) {
         own->spec = was;
-        st = change_spec(&own->spec, changes, n_changes, err);
+        status = change_spec(&own->spec, changes, n_changes, err);
     }
-    if (!st) {
+    if (status == QN_OK) {
         find_other_text(own, &was);
-        st = qn_text_vocab(own->run_path, &own->spec, &own->vocab, err);
+        status = qn_text_vocab(own->run_path, &own->spec, &own->vocab, err);
     }
-    if (!st) {
-        st = load_model(own, folder, err);
+    if (status == QN_OK) {
+        status = load_model(own, folder, err);
     }
     free(folder);
-    return st;
+    return status;
 }
 
 enum qn_status qn_measure_open(const struct qn_train_env *env,
@@ -140,11 +140,11 @@ enum qn_status qn_measure_open(const struct qn_train_env *env,
     own->env = *env;
     own->run_path = qn_xstrdup(run_path);
     int64_t step;
-    enum qn_status st =
+    enum qn_status status =
         open_stored(own, checkpoint, changes, n_changes, &step, err);
-    if (st) {
+    if (status != QN_OK) {
         qn_stored_free(own);
-        return st;
+        return status;
     }
     struct qn_measure *m = qn_xcalloc(1, sizeof *m);
     m->own = own;
@@ -159,16 +159,16 @@ enum qn_status qn_measure_open(const struct qn_train_env *env,
 enum qn_status qn_stored_text(struct qn_measure *m, struct qn_err *err)
 {
     struct qn_stored *own = m->own;
-    enum qn_status st =
+    enum qn_status status =
         qn_text_open(&own->env, &own->spec, own->vocab, &own->corpus, err);
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     m->corpus = own->corpus;
     /* A text that has changed can be measured, but not unsaid. */
     struct qn_err changed;
     if (qn_code_check_data(own->run_path, own->corpus, own->other_text,
-                           &changed)) {
+                           &changed) != QN_OK) {
         qn_log_write(own->env.log, QN_LOG_WARN, "%s", changed.text);
     }
     return QN_OK;

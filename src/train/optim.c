@@ -15,7 +15,7 @@ enum qn_status qn_optim_init(struct qn_optim *o, struct qn_backend *be,
     o->count = count;
     o->m = (struct qn_tensor){be->ops->alloc(be, count), 0, count};
     o->v = (struct qn_tensor){be->ops->alloc(be, count), 0, count};
-    if (o->m.buffer && o->v.buffer) {
+    if (o->m.buffer != NULL && o->v.buffer != NULL) {
         return QN_OK;
     }
     qn_optim_fini(o);
@@ -27,10 +27,10 @@ enum qn_status qn_optim_init(struct qn_optim *o, struct qn_backend *be,
 
 void qn_optim_fini(struct qn_optim *o)
 {
-    if (o->m.buffer) {
+    if (o->m.buffer != NULL) {
         o->be->ops->release(o->be, o->m.buffer);
     }
-    if (o->v.buffer) {
+    if (o->v.buffer != NULL) {
         o->be->ops->release(o->be, o->v.buffer);
     }
     o->m = (struct qn_tensor){0};
@@ -54,9 +54,9 @@ struct qn_update qn_optim_update(const struct qn_spec *spec, int64_t t)
 enum qn_status qn_optim_read(const struct qn_optim *o, float *m, float *v,
                              struct qn_err *err)
 {
-    enum qn_status st = o->be->ops->read(o->be, o->m, m, err);
-    if (st) {
-        return st;
+    enum qn_status status = o->be->ops->read(o->be, o->m, m, err);
+    if (status != QN_OK) {
+        return status;
     }
     return o->be->ops->read(o->be, o->v, v, err);
 }

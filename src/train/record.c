@@ -41,7 +41,7 @@ static void drop_first(struct qn_record *r)
 {
     struct waiting_line *w = r->first;
     r->first = w->next;
-    if (!r->first) {
+    if (r->first == NULL) {
         r->last = NULL;
     }
     qn_json_free(&w->json);
@@ -51,13 +51,13 @@ static void drop_first(struct qn_record *r)
 
 void qn_record_free(struct qn_record *r)
 {
-    if (!r) {
+    if (r == NULL) {
         return;
     }
     /* Nobody is left to tell: what cannot be written now is lost, as if the
      * process had been killed, and a resume goes on from the checkpoint. */
     (void)qn_record_flush(r, NULL);
-    while (r->first) {
+    while (r->first != NULL) {
         drop_first(r);
     }
     qn_json_free(&r->line);
@@ -66,16 +66,16 @@ void qn_record_free(struct qn_record *r)
 
 const char *qn_record_trouble(const struct qn_record *r)
 {
-    return r->first ? r->trouble.text : NULL;
+    return r->first != NULL ? r->trouble.text : NULL;
 }
 
 enum qn_status qn_record_flush(struct qn_record *r, struct qn_err *err)
 {
-    while (r->first) {
-        enum qn_status st = qn_run_dir_append(r->dir, r->first->file,
-                                              &r->first->json, &r->trouble);
-        if (st) {
-            return qn_fail(err, st, "%s", r->trouble.text);
+    while (r->first != NULL) {
+        enum qn_status status = qn_run_dir_append(r->dir, r->first->file,
+                                                  &r->first->json, &r->trouble);
+        if (status != QN_OK) {
+            return qn_fail(err, status, "%s", r->trouble.text);
         }
         drop_first(r);
     }
@@ -90,7 +90,7 @@ static void wait_line(struct qn_record *r, enum qn_run_file file)
     struct waiting_line *w = qn_xcalloc(1, sizeof *w);
     w->file = file;
     qn_str_add_bytes(&w->json.text, r->line.text.text, r->line.text.len);
-    if (r->last) {
+    if (r->last != NULL) {
         r->last->next = w;
     } else {
         r->first = w;
@@ -102,7 +102,8 @@ static void wait_line(struct qn_record *r, enum qn_run_file file)
 /* Write the line that has been made, behind those that wait. */
 static void put(struct qn_record *r, enum qn_run_file file)
 {
-    if (r->first || qn_run_dir_append(r->dir, file, &r->line, &r->trouble)) {
+    if (r->first != NULL ||
+        qn_run_dir_append(r->dir, file, &r->line, &r->trouble) != QN_OK) {
         wait_line(r, file);
     }
 }

@@ -25,10 +25,10 @@ struct resume {
 
 static enum qn_status find_checkpoint(struct resume *r, struct qn_err *err)
 {
-    enum qn_status st = qn_run_dir_find_checkpoint(
+    enum qn_status status = qn_run_dir_find_checkpoint(
         r->path, "last", &r->checkpoint, &r->step, err);
-    if (st != QN_ENOTFOUND) {
-        return st;
+    if (status != QN_ENOTFOUND) {
+        return status;
     }
     qn_log_write(r->env->log, QN_LOG_WARN,
                  "%s has no checkpoint yet and begins anew",
@@ -43,44 +43,45 @@ static enum qn_status change(struct resume *r, const char *assignment,
                              struct qn_err *err)
 {
     const char *equals = strchr(assignment, '=');
-    if (!equals) {
+    if (equals == NULL) {
         return qn_fail(err, QN_EUSAGE, "\"%s\" is not KEY=VALUE", assignment);
     }
     char *key = qn_xstrndup(assignment, (size_t)(equals - assignment));
-    enum qn_status st = qn_settings_change(&r->spec, key, equals + 1, err);
-    if (st) {
+    enum qn_status status = qn_settings_change(&r->spec, key, equals + 1, err);
+    if (status != QN_OK) {
         free(key);
     } else {
         r->keys[r->n_keys++] = key;
     }
-    return st;
+    return status;
 }
 
 /* Read all that the folder holds; the lock is held from the first line on. */
 static enum qn_status look(struct resume *r, const char *const *changes, int n,
                            struct qn_err *err)
 {
-    enum qn_status st = qn_run_dir_open(r->path, &r->dir, err);
-    if (!st) {
-        st = find_checkpoint(r, err);
+    enum qn_status status = qn_run_dir_open(r->path, &r->dir, err);
+    if (status == QN_OK) {
+        status = find_checkpoint(r, err);
     }
-    if (!st) {
-        st = qn_history_read(r->path, r->step, &r->history, err);
+    if (status == QN_OK) {
+        status = qn_history_read(r->path, r->step, &r->history, err);
     }
-    if (!st && n == 0 && strcmp(r->history.end, "done") == 0) {
-        st = qn_fail(err, QN_ESTATE,
-                     "%s is done at step %lld; more steps or epochs make it "
-                     "go on",
-                     qn_run_dir_id(r->dir), (long long)r->step);
+    if (status == QN_OK && n == 0 && strcmp(r->history.end, "done") == 0) {
+        status =
+            qn_fail(err, QN_ESTATE,
+                    "%s is done at step %lld; more steps or epochs make it "
+                    "go on",
+                    qn_run_dir_id(r->dir), (long long)r->step);
     }
-    if (!st) {
-        st = qn_history_spec(r->path, r->step, &r->spec, r->env->log, err);
+    if (status == QN_OK) {
+        status = qn_history_spec(r->path, r->step, &r->spec, r->env->log, err);
     }
     r->keys = qn_xcalloc((size_t)n + 1, sizeof *r->keys);
-    for (int i = 0; !st && i < n; i++) {
-        st = change(r, changes[i], err);
+    for (int i = 0; status == QN_OK && i < n; i++) {
+        status = change(r, changes[i], err);
     }
-    return st;
+    return status;
 }
 
 /* The trainer with the run's vocabulary, over a text that is still the same. */
@@ -89,13 +90,13 @@ static enum qn_status build(struct resume *r, const struct qn_sink *sink,
 {
     static const bool none[QN_N_SPLITS] = {false};
     struct qn_vocab *vocab;
-    enum qn_status st = qn_text_vocab(r->path, &r->spec, &vocab, err);
-    if (st) {
-        return st;
+    enum qn_status status = qn_text_vocab(r->path, &r->spec, &vocab, err);
+    if (status != QN_OK) {
+        return status;
     }
-    st = qn_trainer_build(r->env, &r->spec, sink, vocab, out, err);
-    if (st) {
-        return st;
+    status = qn_trainer_build(r->env, &r->spec, sink, vocab, out, err);
+    if (status != QN_OK) {
+        return status;
     }
     (*out)->dir = r->dir;
     (*out)->record = qn_record_new(r->dir);
@@ -125,20 +126,20 @@ static enum qn_status check_progress(const struct qn_trainer *t,
 static enum qn_status load(struct qn_trainer *t, const struct resume *r,
                            struct qn_err *err)
 {
-    if (!r->checkpoint) {
+    if (r->checkpoint == NULL) {
         qn_model_init(t->model, (uint64_t)t->spec.seed);
         return QN_OK;
     }
     char *model = qn_path_join(r->checkpoint, "model.safetensors");
     char *state = qn_path_join(r->checkpoint, "state.safetensors");
-    enum qn_status st = qn_checkpoint_load(t->model, model, err);
-    if (!st) {
-        st = qn_state_load(state, &t->at, &t->optim, t->pass, err);
+    enum qn_status status = qn_checkpoint_load(t->model, model, err);
+    if (status == QN_OK) {
+        status = qn_state_load(state, &t->at, &t->optim, t->pass, err);
     }
     free(model);
     free(state);
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     t->checkpoint_step = t->at.step;
     t->checkpoint_is_best = t->at.best_step == t->at.step;
@@ -170,18 +171,18 @@ static enum qn_status check_end(const struct qn_trainer *t,
 static enum qn_status take_up(struct resume *r, const struct qn_sink *sink,
                               struct qn_trainer **out, struct qn_err *err)
 {
-    enum qn_status st = build(r, sink, out, err);
-    if (st) {
-        return st;
+    enum qn_status status = build(r, sink, out, err);
+    if (status != QN_OK) {
+        return status;
     }
     struct qn_trainer *t = *out;
     t->seconds = r->history.seconds;
-    st = load(t, r, err);
-    if (!st) {
-        st = check_end(t, r, err);
+    status = load(t, r, err);
+    if (status == QN_OK) {
+        status = check_end(t, r, err);
     }
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     t->before = qn_trainer_moment(t);
     qn_record_segment(t->record, r->history.segments + 1, r->step);
@@ -209,15 +210,15 @@ enum qn_status qn_trainer_resume(const struct qn_train_env *env,
 {
     struct resume r = {.env = env, .path = run_path};
     struct qn_trainer *t = NULL;
-    enum qn_status st = look(&r, changes, n, err);
-    if (!st) {
-        st = take_up(&r, sink, &t, err);
+    enum qn_status status = look(&r, changes, n, err);
+    if (status == QN_OK) {
+        status = take_up(&r, sink, &t, err);
     }
     resume_fini(&r);
-    if (st) {
+    if (status != QN_OK) {
         qn_trainer_free(t);
     } else {
         *out = t;
     }
-    return st;
+    return status;
 }

@@ -63,7 +63,7 @@ static enum qn_status arrays_init(struct arrays *a,
         .n_moment = optim->count,
         .n_carried = n_carried,
     };
-    if (a->m && a->v && a->carried) {
+    if (a->m != NULL && a->v != NULL && a->carried != NULL) {
         return QN_OK;
     }
     arrays_fini(a);
@@ -118,21 +118,21 @@ enum qn_status qn_state_save(const char *path, const struct qn_progress *at,
                              struct qn_err *err)
 {
     struct arrays a;
-    enum qn_status st = arrays_init(&a, optim, pass, err);
-    if (st) {
-        return st;
+    enum qn_status status = arrays_init(&a, optim, pass, err);
+    if (status != QN_OK) {
+        return status;
     }
     if (a.n_moment > 0) {
-        st = qn_optim_read(optim, a.m, a.v, err);
+        status = qn_optim_read(optim, a.m, a.v, err);
     }
-    if (!st) {
-        st = qn_pass_read_state(pass, a.carried, err);
+    if (status == QN_OK) {
+        status = qn_pass_read_state(pass, a.carried, err);
     }
-    if (!st) {
-        st = write_file(path, at, &a, err);
+    if (status == QN_OK) {
+        status = write_file(path, at, &a, err);
     }
     arrays_fini(&a);
-    return st;
+    return status;
 }
 
 /* The tensor of this name with n elements. */
@@ -141,7 +141,7 @@ static enum qn_status find(const struct qn_st_file *f, const char *path,
                            const struct qn_st_tensor **out, struct qn_err *err)
 {
     const struct qn_st_tensor *t = qn_st_find(f, name);
-    if (!t) {
+    if (t == NULL) {
         return qn_fail(err, QN_EFORMAT, "%s: %s is missing", path, name);
     }
     if (qn_st_count(t) != n) {
@@ -158,9 +158,9 @@ static enum qn_status read_floats(const struct qn_st_file *f, const char *path,
                                   struct qn_err *err)
 {
     const struct qn_st_tensor *t;
-    enum qn_status st = find(f, path, name, n, &t, err);
-    if (st) {
-        return st;
+    enum qn_status status = find(f, path, name, n, &t, err);
+    if (status != QN_OK) {
+        return status;
     }
     for (size_t i = 0; i < n; i++) {
         out[i] = (float)qn_st_value(t, i);
@@ -173,9 +173,9 @@ static enum qn_status read_fields(const struct qn_st_file *f, const char *path,
 {
     for (size_t i = 0; i < N_FIELDS; i++) {
         const struct qn_st_tensor *t;
-        enum qn_status st = find(f, path, fields[i].name, 1, &t, err);
-        if (st) {
-            return st;
+        enum qn_status status = find(f, path, fields[i].name, 1, &t, err);
+        if (status != QN_OK) {
+            return status;
         }
         char *at = (char *)p + fields[i].offset;
         if (fields[i].dtype == QN_F64) {
@@ -193,15 +193,15 @@ static enum qn_status read_fields(const struct qn_st_file *f, const char *path,
 static enum qn_status read_arrays(const struct qn_st_file *f, const char *path,
                                   struct arrays *a, struct qn_err *err)
 {
-    enum qn_status st = QN_OK;
+    enum qn_status status = QN_OK;
     if (a->n_moment > 0) {
-        st = read_floats(f, path, "optim.m", a->m, a->n_moment, err);
-        if (!st) {
-            st = read_floats(f, path, "optim.v", a->v, a->n_moment, err);
+        status = read_floats(f, path, "optim.m", a->m, a->n_moment, err);
+        if (status == QN_OK) {
+            status = read_floats(f, path, "optim.v", a->v, a->n_moment, err);
         }
     }
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     return read_floats(f, path, "carried", a->carried, a->n_carried, err);
 }
@@ -213,17 +213,17 @@ enum qn_status qn_state_load(const char *path, struct qn_progress *at,
     struct qn_st_file *f = NULL;
     struct arrays a = {0};
     struct qn_progress p = qn_progress_zero();
-    enum qn_status st = qn_st_open(path, &f, err);
-    if (!st) {
-        st = arrays_init(&a, optim, pass, err);
+    enum qn_status status = qn_st_open(path, &f, err);
+    if (status == QN_OK) {
+        status = arrays_init(&a, optim, pass, err);
     }
-    if (!st) {
-        st = read_fields(f, path, &p, err);
+    if (status == QN_OK) {
+        status = read_fields(f, path, &p, err);
     }
-    if (!st) {
-        st = read_arrays(f, path, &a, err);
+    if (status == QN_OK) {
+        status = read_arrays(f, path, &a, err);
     }
-    if (!st) {
+    if (status == QN_OK) {
         if (a.n_moment > 0) {
             qn_optim_write(optim, a.m, a.v);
         }
@@ -232,5 +232,5 @@ enum qn_status qn_state_load(const char *path, struct qn_progress *at,
     }
     arrays_fini(&a);
     qn_st_close(f);
-    return st;
+    return status;
 }

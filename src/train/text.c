@@ -29,16 +29,16 @@ enum qn_status qn_text_vocab(const char *run_path, const struct qn_spec *spec,
                              struct qn_vocab **out, struct qn_err *err)
 {
     struct qn_bytes text;
-    enum qn_status st = qn_run_dir_read(run_path, "vocab.txt", &text, err);
-    if (st) {
-        return st;
+    enum qn_status status = qn_run_dir_read(run_path, "vocab.txt", &text, err);
+    if (status != QN_OK) {
+        return status;
     }
     enum qn_symbol_kind kind = spec->data.level == QN_LEVEL_BYTE
                                    ? QN_SYMBOL_BYTE
                                    : QN_SYMBOL_CODE_POINT;
-    st = qn_vocab_parse(kind, text.data, text.len, out, err);
+    status = qn_vocab_parse(kind, text.data, text.len, out, err);
     qn_bytes_free(&text);
-    return st ? qn_fail_in(err, st, run_path) : QN_OK;
+    return status != QN_OK ? qn_fail_in(err, status, run_path) : QN_OK;
 }
 
 /* The symbol at s: its code and how many bytes it takes, 0 = not UTF-8. */

@@ -40,10 +40,10 @@ static enum qn_status count_cells(struct qn_trainer *t, struct qn_err *err)
     t->stats.n_layers = t->spec.model.layers;
     for (int i = 0; i < t->stats.n_layers; i++) {
         qn_hist_init(&t->stats.layer[i], (float)t->spec.stats.near);
-        enum qn_status st =
+        enum qn_status status =
             qn_pass_count_cells(t->pass, i, &t->stats.layer[i], err);
-        if (st) {
-            return st;
+        if (status != QN_OK) {
+            return status;
         }
     }
     return QN_OK;
@@ -65,9 +65,9 @@ static enum qn_status compute(struct qn_trainer *t, bool with_stats,
     ops->step_begin(t->be);
     qn_pass_forward(t->pass, &segment);
     if (with_stats) {
-        enum qn_status st = count_cells(t, err);
-        if (st) {
-            return st;
+        enum qn_status status = count_cells(t, err);
+        if (status != QN_OK) {
+            return status;
         }
     }
     qn_pass_backward(t->pass);
@@ -109,14 +109,14 @@ static void report(struct qn_trainer *t, const struct qn_step_result *r,
         .tokens_per_s = qn_speed_now(&t->speed),
     };
     qn_record_step(t->record, &record, t->seconds);
-    if (t->sink.step) {
+    if (t->sink.step != NULL) {
         t->sink.step(t->sink.user, &record);
     }
     if (!with_stats) {
         return;
     }
     qn_record_stats(t->record, &t->stats);
-    if (t->sink.stats) {
+    if (t->sink.stats != NULL) {
         t->sink.stats(t->sink.user, &t->stats);
     }
 }
@@ -168,9 +168,9 @@ static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
     bool with_stats = stats_due(t);
     struct qn_step_result result;
     struct qn_err why;
-    enum qn_status st = compute(t, with_stats, &result, &why);
-    if (st) {
-        return fail(t, st, why.text, err);
+    enum qn_status status = compute(t, with_stats, &result, &why);
+    if (status != QN_OK) {
+        return fail(t, status, why.text, err);
     }
     advance(t, result.finite);
     double tokens = (double)t->spec.batch * (double)t->spec.seq;
@@ -208,15 +208,15 @@ static void restore_best(struct qn_trainer *t)
     char *folder = NULL;
     int64_t step;
     struct qn_err err;
-    enum qn_status st = qn_run_dir_find_checkpoint(
+    enum qn_status status = qn_run_dir_find_checkpoint(
         qn_run_dir_path(t->dir), "best", &folder, &step, &err);
-    if (!st) {
+    if (status == QN_OK) {
         char *path = qn_path_join(folder, "model.safetensors");
-        st = qn_checkpoint_load(t->model, path, &err);
+        status = qn_checkpoint_load(t->model, path, &err);
         free(path);
     }
     free(folder);
-    if (st) {
+    if (status != QN_OK) {
         qn_log_write(t->env.log, QN_LOG_WARN,
                      "the best weights cannot be restored: %s", err.text);
     }
@@ -226,7 +226,7 @@ static void restore_best(struct qn_trainer *t)
  * tries again from here. */
 static void finish(struct qn_trainer *t)
 {
-    if (qn_trainer_evaluate(t, NULL) || save_once(t, NULL)) {
+    if (qn_trainer_evaluate(t, NULL) != QN_OK || save_once(t, NULL) != QN_OK) {
         return;
     }
     restore_best(t);
@@ -256,13 +256,13 @@ enum qn_status qn_trainer_step(struct qn_trainer *t, struct qn_err *err)
                        qn_trainer_id(t));
     }
     if (!is_over(t)) {
-        enum qn_status st = train(t, err);
-        if (st) {
-            return st;
+        enum qn_status status = train(t, err);
+        if (status != QN_OK) {
+            return status;
         }
     }
     const char *trouble = qn_record_trouble(t->record);
-    if (trouble) {
+    if (trouble != NULL) {
         qn_trainer_pause(t, trouble);
     }
     if (t->state == QN_RUN_ACTIVE && is_over(t)) {
@@ -279,12 +279,12 @@ enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
     }
     if (save) {
         /* Only the wish to stop at once keeps the weights from being saved. */
-        enum qn_status st = qn_trainer_evaluate(t, err);
-        if (st != QN_ESTOPPED) {
-            st = save_once(t, err);
+        enum qn_status status = qn_trainer_evaluate(t, err);
+        if (status != QN_ESTOPPED) {
+            status = save_once(t, err);
         }
-        if (st) {
-            return st;
+        if (status != QN_OK) {
+            return status;
         }
         restore_best(t);
     }
@@ -316,13 +316,13 @@ void qn_trainer_unpause(struct qn_trainer *t)
         return;
     }
     struct qn_err err;
-    if (qn_record_flush(t->record, &err)) {
+    if (qn_record_flush(t->record, &err) != QN_OK) {
         struct qn_note still = {.kind = QN_NOTE_PAUSE};
         qn_trainer_note(t, &still, err.text);
         return;
     }
     t->state = QN_RUN_ACTIVE;
-    if (t->checkpoint_owed && qn_trainer_save(t, &err)) {
+    if (t->checkpoint_owed && qn_trainer_save(t, &err) != QN_OK) {
         return;
     }
     qn_trainer_tell(t, QN_NOTE_RESUME, "resume", NULL, NULL);
@@ -335,12 +335,12 @@ static enum qn_status check_prompt(const struct qn_trainer *t,
 {
     int32_t *ids;
     size_t n;
-    enum qn_status st = qn_text_prompt(qn_corpus_vocab(t->corpus), spec,
-                                       spec->sample.prompt, &ids, &n, err);
-    if (!st) {
+    enum qn_status status = qn_text_prompt(qn_corpus_vocab(t->corpus), spec,
+                                           spec->sample.prompt, &ids, &n, err);
+    if (status == QN_OK) {
         free(ids);
     }
-    return st;
+    return status;
 }
 
 enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
@@ -350,12 +350,12 @@ enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
         return qn_fail(err, QN_ESTATE, "run %s has ended", qn_trainer_id(t));
     }
     struct qn_spec changed = t->spec;
-    enum qn_status st = qn_settings_change(&changed, key, value, err);
-    if (!st) {
-        st = check_prompt(t, &changed, err);
+    enum qn_status status = qn_settings_change(&changed, key, value, err);
+    if (status == QN_OK) {
+        status = check_prompt(t, &changed, err);
     }
-    if (st) {
-        return st;
+    if (status != QN_OK) {
+        return status;
     }
     t->spec = changed;
     qn_model_set_spec(t->model, &t->spec);
