@@ -12,7 +12,6 @@
 #define COLS_FOR_BARS 60
 #define COLS_FOR_WORDS 100
 #define NAME_COLS 24
-#define ERROR_COLS 60
 #define MAX_PARTS 16
 
 /* Words that belong together and are dropped together. */
@@ -26,6 +25,7 @@ struct part {
 struct line {
     struct part part[MAX_PARTS];
     int n;
+    int cols;
     bool labels, bars, wide; /* words by numbers, bars by groups, long words */
     enum qn_glyphs glyphs;
 };
@@ -102,9 +102,9 @@ static void add_state(struct line *l, const struct qn_lab_run *run)
     p = add(l, GROUP_STATE, 75, look.role);
     (void)snprintf(p->value, sizeof p->value, "%s", look.word);
     if (run->error != NULL && run->error[0] != '\0') {
-        p = add(l, GROUP_STATE, 55, QN_ROLE_ERROR);
+        p = add(l, GROUP_STATE, 78, QN_ROLE_ERROR);
         (void)snprintf(p->before, sizeof p->before, ": ");
-        copy_cut(p->value, sizeof p->value, run->error, ERROR_COLS);
+        copy_cut(p->value, sizeof p->value, run->error, l->cols / 2);
     }
 }
 
@@ -266,7 +266,8 @@ void qn_view_status(struct qn_canvas *c, struct qn_rect where,
     if (where.rows < 1 || where.cols < 1) {
         return;
     }
-    struct line l = {.labels = where.cols >= COLS_FOR_LABELS,
+    struct line l = {.cols = where.cols,
+                     .labels = where.cols >= COLS_FOR_LABELS,
                      .bars = where.cols >= COLS_FOR_BARS,
                      .wide = where.cols >= COLS_FOR_WORDS,
                      .glyphs = s->glyphs};
