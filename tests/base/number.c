@@ -159,8 +159,21 @@ static void every_float_reads_back(void **state)
     }
 }
 
-/* Where a locale with a decimal comma is installed; elsewhere it shows only
- * that the locale of the thread is put back. */
+static void the_locale_of_the_thread_is_put_back(void **state)
+{
+    (void)state;
+    locale_t before = uselocale((locale_t)0);
+    double v = 0;
+    char buf[32];
+    (void)qn_parse_double("1.5", &v);
+    assert_true(uselocale((locale_t)0) == before);
+    (void)qn_format_double(buf, sizeof buf, v);
+    (void)qn_format_float(buf, sizeof buf, v);
+    assert_true(uselocale((locale_t)0) == before);
+}
+
+/* Where a locale with a decimal comma is installed; elsewhere there is
+ * nothing to see. */
 static void the_locale_has_no_say(void **state)
 {
     (void)state;
@@ -194,6 +207,7 @@ int main(void)
         cmocka_unit_test(doubles_print_as_short_as_can_be),
         cmocka_unit_test(every_double_reads_back),
         cmocka_unit_test(every_float_reads_back),
+        cmocka_unit_test(the_locale_of_the_thread_is_put_back),
         cmocka_unit_test(the_locale_has_no_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

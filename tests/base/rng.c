@@ -146,7 +146,8 @@ static void thresholds_are_rounded_and_never_overflow(void **state)
     (void)state;
     assert_int_equal(qn_rng_threshold(0), 0);
     assert_int_equal(qn_rng_threshold(0.5), 0x80000000u);
-    assert_int_equal(qn_rng_threshold(0.15), 644245094);
+    assert_int_equal(qn_rng_threshold(0.15), 644245094);  /* ...094.4 */
+    assert_int_equal(qn_rng_threshold(0.85), 3650722202); /* ...201.6 */
     assert_int_equal(qn_rng_threshold(nextafter(1, 0)), UINT32_MAX);
 }
 
