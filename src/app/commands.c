@@ -17,6 +17,7 @@ const struct qn_app_command qn_commands[] = {
      .options = BIT(QN_OPT_PRESET),
      .settings = true},
     {.name = "SCRIPT.lua",
+     .lead = "[-i] [--check] [--set KEY=VALUE]...",
      .usage = "[ARG...]",
      .help = "run a script without a screen; -i opens the workbench with it",
      .run = qn_run_script,

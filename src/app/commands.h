@@ -8,6 +8,7 @@
 
 struct qn_app_command {
     const char *name;  /* "" of the workbench, "SCRIPT.lua" of a script */
+    const char *lead;  /* what may stand before the name, NULL = nothing */
     const char *usage; /* what follows the name */
     const char *help;  /* one line */
     int (*run)(const struct qn_args *args); /* the exit status */

@@ -10,6 +10,18 @@
     (BIT(QN_OPT_STORE) | BIT(QN_OPT_DATA) | BIT(QN_OPT_JSON) |                 \
      BIT(QN_OPT_HELP) | BIT(QN_OPT_VERSION))
 
+/* "quern train [-p PRESET] [KEY=VALUE...]" */
+static void add_usage(struct qn_str *s, const struct qn_app_command *c)
+{
+    const char *const parts[] = {c->lead, c->name, c->usage};
+    qn_str_add(s, "quern");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i] != NULL && parts[i][0] != '\0') {
+            qn_str_addf(s, " %s", parts[i]);
+        }
+    }
+}
+
 static void add_option(struct qn_str *s, const struct qn_option_info *o)
 {
     struct qn_str name = {0};
@@ -64,9 +76,8 @@ int qn_help_program(void)
                    "quasi-recurrent networks\n\n");
     for (int i = 0; i < qn_n_commands; i++) {
         const struct qn_app_command *c = &qn_commands[i];
-        qn_str_addf(&s, "quern%s%s%s%s\n        %s\n",
-                    c->name[0] != '\0' ? " " : "", c->name,
-                    c->usage[0] != '\0' ? " " : "", c->usage, c->help);
+        add_usage(&s, c);
+        qn_str_addf(&s, "\n        %s\n", c->help);
     }
     qn_str_add(&s, "\nEverywhere:\n");
     add_options(&s, EVERYWHERE);
@@ -84,8 +95,8 @@ int qn_help_command(const struct qn_app_command *c)
     if (c->name[0] == '\0') {
         return qn_help_program();
     }
-    qn_str_addf(&s, "quern %s %s\n\n%s\n\nOptions:\n", c->name, c->usage,
-                c->help);
+    add_usage(&s, c);
+    qn_str_addf(&s, "\n\n%s\n\nOptions:\n", c->help);
     add_options(&s, c->options | EVERYWHERE);
     if (c->settings) {
         qn_str_add(&s, "\n");

@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/out.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 
@@ -18,10 +19,22 @@ static int run(const struct qn_args *args)
     return args->command->run(args);
 }
 
+/* A closed standard stream must not become the number of some file of a run.
+ * Read-only, so that writing to it fails. */
+static void fill_closed_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            (void)open("/dev/null", O_RDONLY);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct qn_args args;
     struct qn_err err;
+    fill_closed_streams();
     /* Characters as the terminal has them; numbers always with a point. */
     (void)setlocale(LC_ALL, "");
     (void)setlocale(LC_NUMERIC, "C");
