@@ -1,0 +1,283 @@
+/* measuring.c - what is asked of runs and of the machine: JSON and tables. */
+#include "shell.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* What "quern <format> --json" prints, as one value. */
+static json_t *ask(const char *command)
+{
+    char *out = quern_out("%s --json", command);
+    json_t *value = parse(out);
+    /* One line, its newline at the end and nowhere else. */
+    assert_ptr_equal(strchr(out, '\n'), out + strlen(out) - 1);
+    free(out);
+    return value;
+}
+
+static void train(const char *name)
+{
+    free(quern_out("train " TINY "steps=40 eval.every=20 name=%s", name));
+}
+
+static void eval_reports_what_training_reported(void **state)
+{
+    (void)state;
+    train("a");
+    json_t *runs = ask("runs");
+    json_t *e = ask("eval a");
+    const json_t *best = json_object_get(runs, "best");
+    assert_string_equal(string(e, "run"), string(runs, "run"));
+    assert_string_equal(string(e, "split"), "valid");
+    assert_true(number(e, "loss") == number(best, "loss"));
+    assert_true(number(e, "predictions") == 71);
+    assert_true(number(e, "seconds") >= 0);
+    assert_true(fabs(number(e, "bpc") - number(e, "loss") / log(2)) < 1e-12);
+    assert_true(fabs(number(e, "perplexity") - exp(number(e, "loss"))) < 1e-9);
+    json_decref(e);
+    e = ask("eval a --split test eval.limit=10 --checkpoint last");
+    assert_string_equal(string(e, "split"), "test");
+    assert_true(number(e, "predictions") == 10);
+    json_decref(e);
+    json_decref(runs);
+}
+
+static void eval_takes_another_text_with_the_same_symbols(void **state)
+{
+    (void)state;
+    train("a");
+    write_file("other.txt", "cat on the mat; the cat", 23);
+    json_t *e = ask("eval a --split test data.test=other.txt");
+    assert_true(number(e, "predictions") == 22);
+    json_decref(e);
+    write_file("other.txt", "QUERN", 5);
+    struct outcome o = quern("eval a --split test data.test=other.txt");
+    assert_int_equal(o.status, 2);
+    assert_non_null(strstr(o.err, "Q"));
+    outcome_free(&o);
+}
+
+/* Shares add up to 1. */
+static double check_shares(const json_t *row)
+{
+    double sum = number(row, "negative") + number(row, "near") +
+                 number(row, "positive") + number(row, "nan");
+    /* Quotients of integers below 2^53: a few roundings. */
+    assert_true(fabs(sum - 1) < 1e-12);
+    return number(row, "near");
+}
+
+static void stats_pool_their_layers(void **state)
+{
+    (void)state;
+    train("a");
+    json_t *s = ask("stats a --near 0.2 --of c");
+    const json_t *layers = json_object_get(s, "layers");
+    const json_t *pooled = json_object_get(s, "pooled");
+    assert_true(number(s, "threshold") == 0.2);
+    assert_string_equal(string(s, "split"), "valid");
+    assert_int_equal(json_array_size(layers), 2);
+    assert_int_equal(json_array_size(pooled), 1);
+    double near = 0;
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *row = json_array_get(layers, i);
+        assert_true(number(row, "layer") == (double)i + 1);
+        assert_true(number(row, "count") == 71 * 12);
+        near += check_shares(row) / 2;
+    }
+    const json_t *all = json_array_get(pooled, 0);
+    assert_string_equal(string(all, "of"), "c");
+    assert_true(number(all, "count") == 2 * 71 * 12);
+    /* Layers have equal counts, so their mean is the pooled share. */
+    assert_true(fabs(check_shares(all) - near) < 1e-12);
+    json_decref(s);
+    /* A wider threshold makes more of them near. */
+    json_t *wide = ask("stats a --near 0.5");
+    assert_true(number(json_array_get(json_object_get(wide, "pooled"), 0),
+                       "near") >= near);
+    json_decref(wide);
+}
+
+static void a_sample_begins_with_its_prompt_and_repeats(void **state)
+{
+    (void)state;
+    train("a");
+    char *one = quern_out("sample a --prompt 'the ' --length 20");
+    char *two = quern_out("sample a --prompt 'the ' --length 20");
+    assert_string_equal(one, two);
+    assert_memory_equal(one, "the ", 4);
+    assert_int_equal(strlen(one), 4 + 20 + 1);
+    json_t *s = ask("sample a --prompt 'the ' --length 20");
+    assert_memory_equal(string(s, "text"), one, 24);
+    json_decref(s);
+    free(one);
+    free(two);
+}
+
+static void params_counts_every_tensor(void **state)
+{
+    (void)state;
+    json_t *p = ask("params " TINY);
+    const json_t *tensors = json_object_get(p, "tensors");
+    double sum = 0;
+    size_t i;
+    json_t *t;
+    json_array_foreach(tensors, i, t)
+    {
+        const json_t *shape = json_object_get(t, "shape");
+        double n = 1;
+        for (size_t d = 0; d < json_array_size(shape); d++) {
+            n *= json_number_value(json_array_get(shape, d));
+        }
+        sum += n;
+    }
+    assert_true(sum == number(p, "trainable"));
+    assert_true(number(p, "all") >= number(p, "trainable"));
+    assert_string_equal(string(json_array_get(tensors, 0), "name"),
+                        "embedding.weight");
+    json_decref(p);
+    /* The text is not needed where the size of its vocabulary is given. */
+    p = ask("params -p ptb-char/drelu-2x250 data.vocab_size=49");
+    /* 49*50 + 4*6*50*250 + 4*2*250*250 + 2*4*250 + 250*49 + 49: the paper's
+     * 822,749 with biases in place of four arrays of batch norm. */
+    assert_true(number(p, "all") == 816749);
+    json_decref(p);
+}
+
+static void weights_that_are_imported_measure_the_same(void **state)
+{
+    (void)state;
+    train("a");
+    json_t *before = ask("eval a --checkpoint last");
+    assert_int_equal(sh("cp store/*-a/checkpoints/40/model.safetensors w.st"),
+                     0);
+    json_t *made = ask("import w.st " TINY "name=b");
+    char *command = qn_xasprintf("eval %s", string(made, "run"));
+    json_t *after = ask(command);
+    assert_true(number(before, "loss") == number(after, "loss"));
+    free(command);
+    json_decref(before);
+    json_decref(made);
+    json_decref(after);
+    struct outcome o = quern("import w.st " TINY "data.train=w.st");
+    assert_true(o.status != 0);
+    outcome_free(&o);
+}
+
+static void runs_are_listed_with_their_states(void **state)
+{
+    (void)state;
+    char *out = quern_out("runs");
+    assert_non_null(strstr(out, "no runs in"));
+    free(out);
+    train("one");
+    train("two");
+    out = quern_out("runs --json");
+    char *second = strchr(out, '\n') + 1;
+    second[-1] = '\0';
+    json_t *a = parse(out);
+    json_t *b = parse(second);
+    /* Of two runs of one second either may come first. */
+    const char *first = string(a, "name");
+    assert_true(strcmp(first, "one") == 0 || strcmp(first, "two") == 0);
+    assert_string_not_equal(first, string(b, "name"));
+    assert_string_equal(string(b, "state"), "done");
+    assert_true(number(b, "step") == 40);
+    assert_true(number(json_object_get(b, "best"), "step") > 0);
+    json_decref(a);
+    json_decref(b);
+    free(out);
+}
+
+static void of_several_of_a_name_the_newest_is_taken_and_said(void **state)
+{
+    (void)state;
+    train("twin");
+    train("twin");
+    struct outcome o = quern("eval twin");
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "2 runs are called twin"));
+    outcome_free(&o);
+}
+
+static void presets_are_listed_with_what_they_set(void **state)
+{
+    (void)state;
+    char *out = quern_out("presets --json");
+    char *line = strtok(out, "\n");
+    json_t *p = parse(line);
+    assert_string_equal(string(p, "preset"), "demo");
+    assert_true(json_array_size(json_object_get(p, "settings")) > 5);
+    json_decref(p);
+    free(out);
+}
+
+static void doctor_gives_a_verdict_for_each_check(void **state)
+{
+    (void)state;
+    json_t *d = ask("doctor");
+    const json_t *checks = json_object_get(d, "checks");
+    size_t i;
+    json_t *check;
+    assert_true(json_is_true(json_object_get(d, "ok")));
+    assert_true(json_array_size(checks) >= 8);
+    json_array_foreach(checks, i, check)
+    {
+        assert_true(strlen(string(check, "check")) > 0);
+        assert_true(strlen(string(check, "text")) > 0);
+        const char *verdict = string(check, "verdict");
+        assert_true(strcmp(verdict, "ok") == 0 ||
+                    strcmp(verdict, "warning") == 0);
+    }
+    json_decref(d);
+    struct outcome o = quern("doctor --store text.txt/store");
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.out, "text.txt"));
+    outcome_free(&o);
+}
+
+static void a_store_and_a_data_folder_may_be_named_in_two_ways(void **state)
+{
+    (void)state;
+    assert_int_equal(sh("mkdir texts && mv text.txt texts/"), 0);
+    free(quern_out("train " TINY "steps=2 name=x --data texts --store other"));
+    char *runs = quern_out("runs --store=other");
+    assert_non_null(strstr(runs, "-x"));
+    free(runs);
+    (void)setenv("QUERN_DATA", "texts", 1);
+    (void)setenv("QUERN_STORE", "other", 1);
+    free(quern_out("eval x"));
+}
+
+#define WITH_SHELL(test)                                                       \
+    cmocka_unit_test_setup_teardown(test, shell_setup, shell_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SHELL(eval_reports_what_training_reported),
+        WITH_SHELL(eval_takes_another_text_with_the_same_symbols),
+        WITH_SHELL(stats_pool_their_layers),
+        WITH_SHELL(a_sample_begins_with_its_prompt_and_repeats),
+        WITH_SHELL(params_counts_every_tensor),
+        WITH_SHELL(weights_that_are_imported_measure_the_same),
+        WITH_SHELL(runs_are_listed_with_their_states),
+        WITH_SHELL(of_several_of_a_name_the_newest_is_taken_and_said),
+        WITH_SHELL(presets_are_listed_with_what_they_set),
+        WITH_SHELL(doctor_gives_a_verdict_for_each_check),
+        WITH_SHELL(a_store_and_a_data_folder_may_be_named_in_two_ways),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

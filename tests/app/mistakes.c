@@ -1,0 +1,231 @@
+/* mistakes.c - what goes wrong is one sentence and a status, and leaves
+ * nothing.
+ */
+#include "shell.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Each line of text begins so. */
+static void assert_sentences(const char *text, const char *command)
+{
+    size_t len = strlen(text);
+    if (len == 0 || text[len - 1] != '\n') {
+        fail_msg("quern %s says '%s'", command, text);
+    }
+    for (const char *line = text; *line != '\0';
+         line = strchr(line, '\n') + 1) {
+        if (strncmp(line, "quern: ", 7) != 0) {
+            fail_msg("quern %s says '%s'", command, text);
+        }
+    }
+}
+
+static void expect(const char *command, int status, const char *says)
+{
+    struct outcome o = quern("%s", command);
+    if (o.status != status || strstr(o.err, says) == NULL) {
+        fail_msg("quern %s: status %d, not %d; says '%s', not '%s'", command,
+                 o.status, status, o.err, says);
+    }
+    assert_sentences(o.err, command);
+    assert_string_equal(o.out, "");
+    outcome_free(&o);
+}
+
+static void a_misspelt_command_line_names_the_nearest(void **state)
+{
+    (void)state;
+    expect("trian", 2, "did you mean 'train'");
+    expect("xyzzyxyzzy", 2, "xyzzyxyzzy");
+    expect("train --jsno " TINY, 2, "did you mean --json");
+    expect("--no-such-thing-at-all", 2, "--no-such-thing-at-all");
+    expect("train -x", 2, "-x");
+    expect("train --store", 2, "--store needs a value");
+    expect("train --json=yes " TINY, 2, "--json takes no value");
+    expect("train " TINY " optim.rl=1", 2, "optim.lr");
+    expect("train -p dmeo", 2, "demo");
+    expect("help trian", 2, "trian");
+}
+
+static void a_command_says_what_it_lacks_or_has_too_much(void **state)
+{
+    (void)state;
+    expect("resume", 2, "quern resume needs a run");
+    expect("eval", 2, "needs a run");
+    expect("import", 2, "needs a file of weights");
+    expect("runs extra", 2, "extra");
+    expect("runs batch=3", 2, "batch=3");
+    expect("train demo", 2, "demo");
+    expect("train --split test", 2, "--split");
+    expect("bench --only nothing", 2, "nothing");
+    expect("bench 0", 2, "steps");
+    expect("bench -p nosuch", 2, "nosuch");
+}
+
+static void a_wrong_setting_is_named_with_its_value(void **state)
+{
+    (void)state;
+    expect("train " TINY " model.layers=0", 2, "model.layers");
+    expect("train " TINY " model.hidden=-3", 2, "-3");
+    expect("train " TINY " batch=x seq=y", 2, "seq");
+    expect("train " TINY " model.activation=sigmoid", 2, "sigmoid");
+    expect("train " TINY " eval.every=soon", 2, "soon");
+}
+
+static void a_text_that_cannot_be_used_says_why(void **state)
+{
+    (void)state;
+    write_file("empty.txt", "", 0);
+    write_file("binary.txt", "ab\xff\xfe\x00\x01zz", 8);
+    write_file("short.txt", "abcabcabc", 9);
+    char one[2000];
+    memset(one, 'a', sizeof one);
+    write_file("one.txt", one, sizeof one);
+    expect("train batch=4", 2, "data.train");
+    expect("train " TINY " data.train=nosuch.txt", 1, "nosuch.txt");
+    expect("train " TINY " data.train=.", 1, ".");
+    expect("train " TINY " data.train=empty.txt", 1, "empty.txt");
+    expect("train " TINY " data.train=binary.txt", 1, "UTF-8");
+    expect("train " TINY " data.train=short.txt", 2, "9 symbols");
+    expect("train " TINY " data.vocab_size=5", 2, "5");
+    expect("train " TINY " data.train=one.txt", 1, "symbol");
+}
+
+static void what_does_not_fit_into_memory_says_how_much_it_wants(void **state)
+{
+    (void)state;
+    expect("train " TINY " model.hidden=8192 model.layers=64", 1, "GB");
+}
+
+static void a_store_that_cannot_be_written_is_named(void **state)
+{
+    (void)state;
+    expect("train " TINY " steps=1 --store text.txt/store", 1, "text.txt");
+    struct outcome o = quern("runs --store nowhere");
+    assert_int_equal(o.status, 0);
+    outcome_free(&o);
+}
+
+static void an_unknown_run_or_checkpoint_is_one_sentence(void **state)
+{
+    (void)state;
+    expect("resume nosuch", 1, "nosuch");
+    expect("eval nosuch", 1, "nosuch");
+    expect("stats nosuch", 1, "nosuch");
+    expect("sample nosuch", 1, "nosuch");
+    expect("rerun nosuch", 1, "nosuch");
+    expect("import nosuch.safetensors " TINY, 1, "nosuch.safetensors");
+    expect("import text.txt " TINY, 1, "text.txt");
+    free(quern_out("train " TINY " steps=2 name=there"));
+    expect("eval there --checkpoint 99", 1, "99");
+    expect("eval there --checkpoint first", 1, "first");
+    expect("eval there --split dev", 2, "dev");
+    expect("eval there batch=3", 2, "batch");
+    expect("eval there data.test=0 --split test", 2, "test");
+    expect("stats there --near x", 2, "--near");
+    expect("stats there --of z", 2, "--of");
+    expect("sample there --length 0", 2, "--length");
+    expect("sample there --prompt 'THE Q'", 2, "T");
+    expect("resume there model.hidden=5", 2, "model.hidden");
+    expect("eval thera", 1, "there");
+}
+
+static void a_mistake_leaves_no_run_behind(void **state)
+{
+    (void)state;
+    expect("train " TINY " data.train=nosuch.txt", 1, "nosuch.txt");
+    expect("train " TINY " model.hidden=8192 model.layers=64", 1, "GB");
+    expect("train " TINY " sample.prompt=Q", 2, "Q");
+    char *runs = quern_out("runs --json");
+    assert_string_equal(runs, "");
+    free(runs);
+}
+
+static void output_that_cannot_be_written_is_a_failure(void **state)
+{
+    (void)state;
+    if (!qn_path_exists("/dev/full")) {
+        skip();
+    }
+    static const char *const commands[] = {
+        "--help",         "--version",
+        "help settings",  "presets",
+        "presets --json", "doctor --json",
+        "params " TINY,   "train " TINY " steps=3 name=full"};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        struct outcome o = quern("%s >/dev/full", commands[i]);
+        if (o.status != 1 || strstr(o.err, "cannot write the output") == NULL) {
+            fail_msg("quern %s >/dev/full: %d, '%s'", commands[i], o.status,
+                     o.err);
+        }
+        assert_sentences(o.err, commands[i]);
+        outcome_free(&o);
+    }
+    struct outcome o = quern("--version >&-");
+    assert_int_equal(o.status, 1);
+    outcome_free(&o);
+}
+
+/* Standard output closed: no file of the run may get its number. */
+static void a_closed_output_does_not_spoil_the_run(void **state)
+{
+    (void)state;
+    struct outcome o = quern("train --json " TINY " steps=5 name=shut >&-");
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.err, "quern resume"));
+    outcome_free(&o);
+    assert_int_equal(sh("! grep -l tokens_per_s store/*shut/events.jsonl"), 0);
+    assert_int_equal(sh("! grep -q '\"start\"' store/*shut/metrics.jsonl"), 0);
+    free(quern_out("resume shut"));
+}
+
+static void a_reader_that_leaves_ends_the_run_with_a_checkpoint(void **state)
+{
+    (void)state;
+    assert_int_equal(sh("{ %s train --json " TINY
+                        " steps=100000 name=left 2>.err; echo $? >.status; } | "
+                        "head -n 3 >.out",
+                        QUERN),
+                     0);
+    assert_int_equal(sh("grep -qx 1 .status"), 0);
+    assert_int_equal(sh("grep -q 'quern resume' .err"), 0);
+    char *runs = quern_out("runs --json");
+    json_t *run = parse(runs);
+    assert_string_equal(string(run, "state"), "interrupted");
+    json_decref(run);
+    free(runs);
+    free(quern_out("eval left"));
+}
+
+#define WITH_SHELL(test)                                                       \
+    cmocka_unit_test_setup_teardown(test, shell_setup, shell_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SHELL(a_misspelt_command_line_names_the_nearest),
+        WITH_SHELL(a_command_says_what_it_lacks_or_has_too_much),
+        WITH_SHELL(a_wrong_setting_is_named_with_its_value),
+        WITH_SHELL(a_text_that_cannot_be_used_says_why),
+        WITH_SHELL(what_does_not_fit_into_memory_says_how_much_it_wants),
+        WITH_SHELL(a_store_that_cannot_be_written_is_named),
+        WITH_SHELL(an_unknown_run_or_checkpoint_is_one_sentence),
+        WITH_SHELL(a_mistake_leaves_no_run_behind),
+        WITH_SHELL(output_that_cannot_be_written_is_a_failure),
+        WITH_SHELL(a_closed_output_does_not_spoil_the_run),
+        WITH_SHELL(a_reader_that_leaves_ends_the_run_with_a_checkpoint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/* training.c - quern train, resume and rerun, from first line to last byte. */
+#include "shell.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* How many lines of each event came. */
+struct tally {
+    int start, step, eval, stats, checkpoint, sample, done, lines;
+    int last_step;
+    double last_loss;
+};
+
+/* Shares add up to 1, counts to the count. */
+static void check_layer(const json_t *layer, int i)
+{
+    assert_true(number(layer, "layer") == i + 1);
+    assert_string_equal(string(layer, "of"), "c");
+    double sum = number(layer, "negative") + number(layer, "near") +
+                 number(layer, "positive") + number(layer, "nan");
+    /* Quotients of integers below 2^53: a few roundings. */
+    assert_true(fabs(sum - 1) < 1e-12);
+    assert_true(number(layer, "zero") <= number(layer, "near"));
+    assert_true(number(layer, "count") == 4 * 8 * 12);
+}
+
+static void check_step(const json_t *line, struct tally *t, const char *run)
+{
+    assert_string_equal(string(line, "run"), run);
+    assert_true(number(line, "step") == ++t->last_step);
+    assert_true(fabs(number(line, "epoch") - t->last_step / 40.0) < 1e-12);
+    assert_true(number(line, "lr") == 0.01);
+    assert_true(number(line, "grad_norm") > 0);
+    assert_true(number(line, "tokens_per_s") > 0);
+    t->last_loss = number(line, "loss");
+    t->step++;
+}
+
+static void check_rare(const json_t *line, const char *event, struct tally *t)
+{
+    if (strcmp(event, "eval") == 0) {
+        assert_string_equal(string(line, "split"), "valid");
+        double bits = number(line, "loss") / log(2);
+        assert_true(fabs(number(line, "bpc") - bits) < 1e-12);
+        t->eval++;
+    } else if (strcmp(event, "stats") == 0) {
+        const json_t *layers = json_object_get(line, "layers");
+        assert_int_equal(json_array_size(layers), 2);
+        check_layer(json_array_get(layers, 0), 0);
+        check_layer(json_array_get(layers, 1), 1);
+        t->stats++;
+    } else if (strcmp(event, "checkpoint") == 0) {
+        assert_true(json_is_boolean(json_object_get(line, "best")));
+        t->checkpoint++;
+    } else if (strcmp(event, "sample") == 0) {
+        assert_true(strlen(string(line, "text")) > 0);
+        t->sample++;
+    } else {
+        fail_msg("event %s was not expected", event);
+    }
+    assert_true(number(line, "step") == t->last_step);
+}
+
+static void check_done(const json_t *line, const struct tally *t,
+                       const char *run)
+{
+    const json_t *best = json_object_get(line, "best");
+    assert_string_equal(string(line, "run"), run);
+    assert_true(number(line, "steps") == t->last_step);
+    assert_true(number(line, "seconds") > 0);
+    assert_true(number(best, "step") <= t->last_step);
+    assert_true(number(best, "loss") > 0);
+}
+
+static struct tally check_lines(char *text)
+{
+    struct tally t = {0};
+    char run[256] = "";
+    char *rest = NULL;
+    for (char *l = strtok_r(text, "\n", &rest); l != NULL;
+         l = strtok_r(NULL, "\n", &rest)) {
+        json_t *line = parse(l);
+        const char *event = string(line, "event");
+        if (strcmp(event, "start") == 0) {
+            assert_int_equal(t.lines, 0);
+            (void)snprintf(run, sizeof run, "%s", string(line, "run"));
+            assert_non_null(strstr(string(line, "dir"), run));
+            t.start++;
+        } else if (strcmp(event, "step") == 0) {
+            check_step(line, &t, run);
+        } else if (strcmp(event, "done") == 0) {
+            check_done(line, &t, run);
+            t.done++;
+        } else {
+            check_rare(line, event, &t);
+        }
+        t.lines++;
+        json_decref(line);
+    }
+    return t;
+}
+
+static void json_lines_follow_their_schema(void **state)
+{
+    (void)state;
+    char *out =
+        quern_out("train --json " TINY "steps=30 stats.every=10 eval.every=15 "
+                  "checkpoint.every=10 sample.every=15");
+    struct tally t = check_lines(out);
+    assert_int_equal(t.start, 1);
+    assert_int_equal(t.step, 30);
+    assert_int_equal(t.stats, 4); /* 1, 10, 20, 30 */
+    assert_int_equal(t.eval, 2);
+    assert_int_equal(t.sample, 2);
+    assert_true(t.checkpoint >= 3);
+    assert_int_equal(t.done, 1);
+    assert_true(t.last_loss < 3); /* ln 11 = 2.4 at the start */
+    free(out);
+}
+
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++) {
+        n++;
+    }
+    return n;
+}
+
+static void a_person_reads_a_line_every_so_often(void **state)
+{
+    (void)state;
+    char *out = quern_out("train " TINY "steps=30 log.every=10");
+    assert_int_equal(count(out, " of 30  epoch "), 4); /* 1, 10, 20, 30 */
+    assert_int_equal(count(out, "valid loss"), 2);     /* and the best */
+    assert_int_equal(count(out, "done: 30 steps"), 1);
+    free(out);
+}
+
+static void a_run_without_a_name_is_numbered(void **state)
+{
+    (void)state;
+    for (int i = 1; i <= 2; i++) {
+        char *out = quern_out("train " TINY "steps=1");
+        char *name = qn_xasprintf("-run-%d:", i);
+        assert_non_null(strstr(out, name));
+        free(name);
+        free(out);
+    }
+}
+
+/* Paths of the only run whose name this is. */
+static void assert_same_model(const char *a, const char *b, int step)
+{
+    if (sh("cmp store/*-%s/checkpoints/%d/model.safetensors "
+           "store/*-%s/checkpoints/%d/model.safetensors",
+           a, step, b, step) != 0) {
+        fail_msg("the weights of %s and %s differ", a, b);
+    }
+}
+
+static void killed_and_resumed_it_ends_in_the_same_bytes(void **state)
+{
+    (void)state;
+    /* Far more lines than a pipe holds: it cannot be done before the kill. */
+    const char *settings = TINY "steps=2000 checkpoint.every=50 eval.every=100 "
+                                "model.dropout=0.2";
+    free(quern_out("train %s name=whole", settings));
+    struct child c = child_start("train --json %s name=torn", settings);
+    assert_true(child_reach(&c, 120));
+    assert_int_equal(kill(c.pid, SIGKILL), 0);
+    assert_int_equal(child_end(&c), 128 + SIGKILL);
+    assert_int_equal(sh("test -e store/*-torn/checkpoints/2000"), 1);
+    char *out = quern_out("resume torn");
+    assert_int_equal(count(out, "done: 2000 steps"), 1);
+    assert_same_model("whole", "torn", 2000);
+    free(out);
+}
+
+static void an_interrupt_keeps_a_checkpoint_and_says_how_to_go_on(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) {
+        struct child c =
+            child_start("train --json " TINY "steps=100000 name=cut%d", i);
+        assert_true(child_reach(&c, 20));
+        assert_int_equal(kill(c.pid, signals[i]), 0);
+        assert_int_equal(child_end(&c), 0);
+        if (sh("grep -q 'quern resume .*cut%d' .err", i) != 0) {
+            fail_msg("signal %d: no word of quern resume", signals[i]);
+        }
+        char *steps = quern_out("resume cut%d steps=3000", i);
+        assert_int_equal(count(steps, "done: 3000 steps"), 1);
+        free(steps);
+    }
+}
+
+static void a_run_under_nohup_outlives_a_hang_up(void **state)
+{
+    (void)state;
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    assert_int_equal(sigaction(SIGHUP, &ignore, &before), 0);
+    struct child c = child_start("train --json " TINY "steps=1000 name=kept");
+    assert_int_equal(sigaction(SIGHUP, &before, NULL), 0);
+    assert_true(child_reach(&c, 20));
+    assert_int_equal(kill(c.pid, SIGHUP), 0);
+    assert_int_equal(child_end(&c), 0);
+    char *out = quern_out("runs --json");
+    json_t *run = parse(out);
+    assert_string_equal(string(run, "state"), "done");
+    json_decref(run);
+    free(out);
+}
+
+static void a_finished_run_says_so_and_is_no_failure(void **state)
+{
+    (void)state;
+    free(quern_out("train " TINY "steps=3 name=over"));
+    struct outcome o = quern("resume over");
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "done"));
+    assert_string_equal(o.out, "");
+    outcome_free(&o);
+    char *out = quern_out("resume over steps=5");
+    assert_int_equal(count(out, "done: 5 steps"), 1);
+    free(out);
+}
+
+static void a_run_in_use_is_not_resumed(void **state)
+{
+    (void)state;
+    struct child c = child_start("train --json " TINY "steps=100000 name=busy");
+    assert_true(child_reach(&c, 5));
+    struct outcome o = quern("resume busy");
+    assert_int_equal(o.status, 1);
+    outcome_free(&o);
+    assert_int_equal(kill(c.pid, SIGKILL), 0);
+    (void)child_end(&c);
+}
+
+static void a_loss_that_is_not_finite_ends_with_a_failure(void **state)
+{
+    (void)state;
+    struct outcome o =
+        quern("train --json " TINY "steps=1000 optim.kind=sgd optim.lr=1e30 "
+              "optim.clip_norm=none name=nan");
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.err, "not finite"));
+    assert_non_null(strstr(o.err, "quern resume"));
+    assert_non_null(strstr(o.out, "\"event\":\"nan\""));
+    assert_non_null(strstr(o.out, "\"event\":\"error\""));
+    /* What is not finite is null: all lines are JSON. */
+    char *rest = NULL;
+    for (char *l = strtok_r(o.out, "\n", &rest); l != NULL;
+         l = strtok_r(NULL, "\n", &rest)) {
+        json_decref(parse(l));
+    }
+    outcome_free(&o);
+}
+
+static void a_rerun_has_the_settings_of_the_first(void **state)
+{
+    (void)state;
+    free(quern_out("train " TINY "steps=20 name=first"));
+    assert_int_equal(sh("mv store/*-first store/kept-first"), 0);
+    free(quern_out("rerun kept-first"));
+    assert_int_equal(sh("cmp store/kept-first/checkpoints/20/model.safetensors "
+                        "store/2*-first/checkpoints/20/model.safetensors"),
+                     0);
+    char *out = quern_out("rerun kept-first steps=7 name=second");
+    assert_int_equal(count(out, "done: 7 steps"), 1);
+    free(out);
+}
+
+static void without_a_terminal_the_workbench_trains_line_by_line(void **state)
+{
+    (void)state;
+    char *out = quern_out(TINY "steps=3");
+    assert_int_equal(count(out, "done: 3 steps"), 1);
+    free(out);
+    struct outcome o = quern(" ");
+    assert_true(o.status != 0);
+    assert_non_null(strstr(o.err, "terminal"));
+    outcome_free(&o);
+}
+
+#define WITH_SHELL(test)                                                       \
+    cmocka_unit_test_setup_teardown(test, shell_setup, shell_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SHELL(json_lines_follow_their_schema),
+        WITH_SHELL(a_person_reads_a_line_every_so_often),
+        WITH_SHELL(a_run_without_a_name_is_numbered),
+        WITH_SHELL(killed_and_resumed_it_ends_in_the_same_bytes),
+        WITH_SHELL(an_interrupt_keeps_a_checkpoint_and_says_how_to_go_on),
+        WITH_SHELL(a_run_under_nohup_outlives_a_hang_up),
+        WITH_SHELL(a_finished_run_says_so_and_is_no_failure),
+        WITH_SHELL(a_run_in_use_is_not_resumed),
+        WITH_SHELL(a_loss_that_is_not_finite_ends_with_a_failure),
+        WITH_SHELL(a_rerun_has_the_settings_of_the_first),
+        WITH_SHELL(without_a_terminal_the_workbench_trains_line_by_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
