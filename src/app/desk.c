@@ -191,6 +191,7 @@ static void run_lua(struct desk *d, const char *text, const char *file,
 {
     d->in_lua = true;
     qn_screen_busy(d->screen, true);
+    d->dirty = true; /* drawn by the pump if it takes that long */
     enum qn_script_result r =
         file ? qn_script_file(d->script, file, args, n_args)
              : qn_script_eval(d->script, text);

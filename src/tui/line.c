@@ -99,6 +99,19 @@ static char **with_common_prefix(char **words)
     return matches;
 }
 
+/* A completion of the word that begins at byte 'from' of the line, as one of
+ * the word that Readline sees at 'start'; takes word. */
+static char *begin_at(char *word, int from, int start)
+{
+    size_t len = strlen(word);
+    size_t skip = from < start ? (size_t)(start - from) : 0;
+    int before = from > start ? from - start : 0;
+    char *moved = qn_xasprintf("%.*s%s", before, rl_line_buffer + start,
+                               word + (skip < len ? skip : len));
+    free(word);
+    return moved;
+}
+
 static char **complete(const char *text, int start, int end)
 {
     (void)text;
@@ -113,12 +126,8 @@ static char **complete(const char *text, int start, int end)
         free(words);
         return NULL;
     }
-    /* The words begin at 'from'; Readline replaces from 'start'. */
-    for (size_t i = 0; words[i] && from < start; i++) {
-        size_t skip = (size_t)(start - from), len = strlen(words[i]);
-        skip = skip < len ? skip : len;
-        memmove(words[i], words[i] + skip, len - skip + 1);
-    }
+    for (size_t i = 0; words[i]; i++)
+        words[i] = begin_at(words[i], from, start);
     return with_common_prefix(words);
 }
 

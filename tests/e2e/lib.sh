@@ -7,7 +7,7 @@
 quern=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/quern-e2e.XXXXXX")
-tmux_socket=quern-e2e-$$
+n_terminals=0
 # Sanitizers and busy machines are slow; a passing test does not wait.
 patience=${QN_PATIENCE:-60}
 
@@ -16,11 +16,16 @@ export XDG_CACHE_HOME=$work/cache XDG_CONFIG_HOME=$work/config
 export LANG=C.UTF-8 LC_ALL=C.UTF-8 INPUTRC=/dev/null
 unset QUERN_STORE QUERN_DATA NO_COLOR TMUX LINES COLUMNS
 
-t() { tmux -L "$tmux_socket" -f /dev/null -u "$@"; }
+# Each terminal is a server of its own: one that is ending takes no session.
+socket() { echo "quern-e2e-$$-$1"; }
+t() { tmux -L "$(socket "$n_terminals")" -f /dev/null -u "$@"; }
 
 finish() {
     status=$?
-    t kill-server 2>/dev/null || :
+    while [ "$n_terminals" -gt 0 ]; do
+        t kill-server 2>/dev/null || :
+        n_terminals=$((n_terminals - 1))
+    done
     rm -rf "$work"
     exit $status
 }
@@ -44,8 +49,9 @@ screen() { t capture-pane -p; }
 open() {
     size=$1
     shift
+    n_terminals=$((n_terminals + 1))
     t new-session -d -x "${size%x*}" -y "${size#*x}" \
-        "exec env PS1='shell> ' sh"
+        "exec env PS1='shell> ' sh -i"
     t set -g status off
     t set -s escape-time 0
     type_line "$*"
@@ -78,6 +84,8 @@ wait_until() {
 }
 
 shows() { screen | grep -Eq -- "$1"; }
+count_is() { [ "$(screen | grep -Ec -- "$2")" -eq "$1" ]; }
+cursor_at() { [ "$(t display -p '#{cursor_x}')" = "$1" ]; }
 lacks() { ! shows "$1"; }
 wait_for() { wait_until "never saw: $1" shows "$1"; }
 wait_gone() { wait_until "never went: $1" lacks "$1"; }

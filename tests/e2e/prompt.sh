@@ -16,12 +16,12 @@ type_text 'é日'
 wait_for 'reverse-i-search.*é日'
 key Enter
 wait_until 'Ctrl-R did not run it again' \
-    sh -c "tmux -L $tmux_socket capture-pane -p | grep -c '^.\{0,1\}é日本2' | grep -q 2"
+    count_is 2 '^.?é日本2'
 
 # The cursor stands behind the two columns of a wide character.
 type_text 'x="日"'
 wait_until 'the cursor is not after the wide character' \
-    sh -c "[ \"\$(tmux -L $tmux_socket display -p '#{cursor_x}')\" = 13 ]"
+    cursor_at 13
 
 # Ctrl-C clears a line and says what it is for on an empty one.
 key C-c
@@ -46,11 +46,19 @@ key Enter
 wait_for '^.?pasted'
 wait_for '^.?twice'
 
-# Endless Lua, swallowing errors, is interrupted.
-type_line 'while true do pcall(function() while true do end end) end'
+# Endless Lua is interrupted; where it swallows errors, by the
+# second Ctrl-C.
+type_line 'while true do end'
 wait_for 'Ctrl-C interrupts'
 key C-c
-wait_for 'interrupted'
+wait_for 'prompt:1: interrupted'
+type_line 'while true do pcall(function() while true do end end) end'
+wait_for 'Ctrl-C interrupts'
+interrupt_again() {
+    key C-c
+    lacks 'Ctrl-C interrupts'
+}
+wait_until 'Lua was not interrupted' interrupt_again
 type_line '"alive " .. 1 + 1'
 wait_for 'alive 2'
 
@@ -66,7 +74,6 @@ key C-d
 wait_shell
 
 # The history is there in the next session, of several lines or not.
-t kill-server
 open 100x30 "$quern"
 wait_for 'quern>'
 key C-r

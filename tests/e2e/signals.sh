@@ -9,13 +9,11 @@ kill -TERM "$(quern_pid)"
 wait_shell
 "$quern" runs --json | grep -q '"state":"stopped"' || fail "TERM lost the run"
 
-t kill-server
 open 100x30 "$quern name=crash $endless"
 wait_for 'loss [0-9]'
 kill -SEGV "$(quern_pid)"
 wait_shell
 
-t kill-server
 open 100x30 "$quern name=suspend $endless"
 wait_for 'loss [0-9]'
 key C-z

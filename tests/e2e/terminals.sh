@@ -12,7 +12,6 @@ look() {
     wait_for 'quit'
     key y
     wait_shell
-    t kill-server
 }
 look "TERM=screen"
 look "TERM=vt100"
@@ -23,7 +22,6 @@ look "LC_ALL=C LANG=C"
 open 90x26 "TERM=dumb $quern"
 wait_for 'TERM=dumb'
 wait_main_screen
-t kill-server
 if "$quern" </dev/null >"$work/out" 2>"$work/err"; then
     fail "quern without a terminal or a preset should fail"
 fi
