@@ -41,12 +41,12 @@ static void ask_for_too_much(void)
 
 static void overflow_calloc(void)
 {
-    free(qn_xcalloc(SIZE_MAX / 2, 3));
+    free(qn_xcalloc(SIZE_MAX / 2 + 1, 2));
 }
 
 static void overflow_realloc(void)
 {
-    free(qn_xrealloc(NULL, SIZE_MAX / 2, 3));
+    free(qn_xrealloc(NULL, SIZE_MAX / 2 + 1, 2));
 }
 
 static void a_failed_assertion_restores_speaks_and_aborts(void **state)

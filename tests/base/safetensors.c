@@ -307,6 +307,12 @@ static void lengths_that_lie_are_refused(void **state)
         size_t len = lies[i] == 3 ? 10 : sizeof bytes;
         assert_int_equal(qn_st_parse("x", bytes, len, &f, &err), QN_EFORMAT);
     }
+    for (uint64_t lie = 9; lie <= 16; lie++) {
+        char bytes[16] = "________{}      ";
+        memcpy(bytes, &lie, 8);
+        assert_int_equal(qn_st_parse("x", bytes, 16, &f, &err), QN_EFORMAT);
+        assert_non_null(strstr(err.text, "cut short"));
+    }
     for (size_t len = 0; len < 8; len++) {
         assert_int_equal(qn_st_parse("x", "\2\0\0\0\0\0\0\0", len, &f, &err),
                          QN_EFORMAT);
