@@ -218,9 +218,9 @@ static const struct qn_st_tensor *conv_weight(const struct qn_st_file *file,
     return qn_st_find(file, name);
 }
 
-/* A tensor of n_dims with every dimension from 1 to 'max', or why not. */
+/* A tensor of n_dims, dimension i from 1 to max[i], or why not. */
 static bool has_dims(const struct qn_st_tensor *t, const char *name, int n_dims,
-                     size_t max, struct qn_err *err)
+                     const size_t *max, struct qn_err *err)
 {
     if (t == NULL) {
         (void)qn_fail(err, QN_EFORMAT, "%s is missing", name);
@@ -232,16 +232,20 @@ static bool has_dims(const struct qn_st_tensor *t, const char *name, int n_dims,
         return false;
     }
     for (int i = 0; i < n_dims; i++) {
-        if (t->dim[i] < 1 || t->dim[i] > max) {
-            (void)qn_fail(err, QN_EFORMAT, "%s has a dimension of %zu", name,
-                          t->dim[i]);
+        if (t->dim[i] < 1 || t->dim[i] > max[i]) {
+            (void)qn_fail(err, QN_EFORMAT,
+                          "%s has %zu in dimension %d, must have 1..%zu", name,
+                          t->dim[i], i, max[i]);
             return false;
         }
     }
     return true;
 }
 
-#define MAX_DIM ((size_t)10000000)
+#define MAX_VOCAB 10000000
+#define MAX_ROWS ((size_t)5 * QN_MAX_WIDTH) /* z+, z-, f, o, i */
+static const size_t max_table[] = {MAX_VOCAB, QN_MAX_WIDTH};
+static const size_t max_conv[] = {MAX_ROWS, QN_MAX_WIDTH, QN_MAX_WINDOW};
 
 /* Windows of the layers that the file has, up to the first that is missing. */
 static bool infer_layers(const struct qn_st_file *file, struct qn_spec *spec,
@@ -256,7 +260,7 @@ static bool infer_layers(const struct qn_st_file *file, struct qn_spec *spec,
         if (t == NULL) {
             break;
         }
-        if (!has_dims(t, t->name, 3, MAX_DIM, err)) {
+        if (!has_dims(t, t->name, 3, max_conv, err)) {
             return false;
         }
         if (t->dim[0] != (size_t)gates * hidden) {
@@ -282,8 +286,8 @@ static bool infer_all(const struct qn_st_file *file, struct qn_spec *spec,
 {
     const struct qn_st_tensor *embedding = qn_st_find(file, "embedding.weight");
     const struct qn_st_tensor *decoder = qn_st_find(file, "decoder.weight");
-    if (!has_dims(embedding, "embedding.weight", 2, MAX_DIM, err) ||
-        !has_dims(decoder, "decoder.weight", 2, MAX_DIM, err)) {
+    if (!has_dims(embedding, "embedding.weight", 2, max_table, err) ||
+        !has_dims(decoder, "decoder.weight", 2, max_table, err)) {
         return false;
     }
     spec->model.embed = (int)embedding->dim[1];

@@ -30,6 +30,8 @@ static void add_problem(struct qn_str *problems, const char *text)
 
 static void add_problemf(struct qn_str *problems, const char *fmt, ...)
     QN_PRINTF(2, 3);
+static void add_problemv(struct qn_str *problems, const char *fmt, va_list ap)
+    QN_PRINTF(2, 0);
 
 static void add_problemv(struct qn_str *problems, const char *fmt, va_list ap)
 {

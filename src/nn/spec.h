@@ -13,6 +13,8 @@
 #include <stdint.h>
 
 #define QN_MAX_LAYERS 64
+#define QN_MAX_WIDTH 8192 /* of the embedding and of a layer */
+#define QN_MAX_WINDOW 64
 #define QN_TEXT_LEN 256
 #define QN_PATH_LEN 1024
 

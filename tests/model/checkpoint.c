@@ -319,6 +319,14 @@ static void inference_needs_the_tensors(void **state)
     assert_int_equal(qn_checkpoint_infer(net->path, &spec, &vocab, &err),
                      QN_EFORMAT);
     assert_non_null(strstr(err.text, "layers.0.conv.weight is missing"));
+    rename_tensor(copy, "layers.0.lstm.weight_ih", "layers.0.conv.weight");
+    find(copy, "layers.0.conv.weight")->dim[1] = 1;
+    find(copy, "layers.0.conv.weight")->dim[2] = 65;
+    write_copy(net, copy);
+    assert_int_equal(qn_checkpoint_infer(net->path, &spec, &vocab, &err),
+                     QN_EFORMAT);
+    assert_non_null(strstr(err.text, "layers.0.conv.weight has 65 in dimension "
+                                     "2, must have 1..64"));
     rename_tensor(copy, "embedding.weight", "embeddings.weight");
     write_copy(net, copy);
     assert_int_equal(qn_checkpoint_infer(net->path, &spec, &vocab, &err),
