@@ -152,7 +152,8 @@ static void push_topic(lua_State *L)
     }
 }
 
-static int unknown_topic(lua_State *L, const char *topic)
+/* Push what else could be meant: a function, or else a setting. */
+static void push_near_topic(lua_State *L, const char *topic)
 {
     lua_newtable(L);
     for (const char *const *o = objects; *o != NULL; o++) {
@@ -161,11 +162,21 @@ static int unknown_topic(lua_State *L, const char *topic)
             lua_setfield(L, -2, d->name);
         }
     }
+    qn_lua_push_hint_of(L, topic, -1);
+    if (lua_rawlen(L, -1) > 0) {
+        return;
+    }
+    lua_newtable(L);
     for (int i = 0; i < qn_n_keys(); i++) {
         lua_pushboolean(L, true);
         lua_setfield(L, -2, qn_key_at(i)->key);
     }
     qn_lua_push_hint_of(L, topic, -1);
+}
+
+static int unknown_topic(lua_State *L, const char *topic)
+{
+    push_near_topic(L, topic);
     lua_pushfstring(L, "there is no help on '%s'%s", topic,
                     lua_tostring(L, -1));
     return qn_lua_nil(L, qn_status_name(QN_ENOTFOUND), lua_tostring(L, -1));

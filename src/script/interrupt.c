@@ -140,10 +140,24 @@ static int l_pcall(lua_State *L)
     return end_pcall(L, lua_pcallk(L, n, LUA_MULTRET, 0, 1, end_pcall), 1);
 }
 
+/* A script's message handler, which is not asked when the chunk has to end. */
+static int on_message(lua_State *L)
+{
+    if (qn_script_of(L)->unwind == QN_UNWIND_NONE) {
+        lua_pushvalue(L, lua_upvalueindex(1));
+        lua_insert(L, 1);
+        lua_call(L, 1, 1);
+    }
+    return 1;
+}
+
 static int l_xpcall(lua_State *L)
 {
     luaL_checktype(L, 2, LUA_TFUNCTION);
     int n = lua_gettop(L) - 2;
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, on_message, 1);
+    lua_replace(L, 2);
     lua_pushboolean(L, true);
     lua_insert(L, 1); /* true function handler args */
     lua_pushvalue(L, 3);

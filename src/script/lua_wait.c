@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define TURN 0.1          /* seconds that the host may block at once */
+#define RESUME_TURNS 3    /* that a thread may take to end */
 #define SETTLE_SECONDS 1. /* that pause and resume wait for the trainer */
 
 /* --- wait --------------------------------------------------------------- */
@@ -186,8 +187,18 @@ static int resume_ended(lua_State *L, const char *folder)
     lua_pushstring(L, folder); /* the row's text goes with the next poll */
     const char *run = lua_tostring(L, -1);
     const char *const *changes = push_changes(L, &n);
-    enum qn_status status =
-        qn_lab_resume_stored(qn_script_of(L)->lab, run, changes, n, &id, &err);
+    struct qn_lab *lab = qn_script_of(L)->lab;
+    enum qn_status status;
+    for (int turn = 0;; turn++) {
+        status = qn_lab_resume_stored(lab, run, changes, n, &id, &err);
+        /* A run says that it has stopped a moment before its thread is gone. */
+        if (status != QN_ESTATE || turn == RESUME_TURNS) {
+            break;
+        }
+        if (qn_interrupt_pump(L, TURN)) {
+            return qn_interrupt_result(L);
+        }
+    }
     if (status != QN_OK) {
         return qn_lua_fail(L, status, &err);
     }

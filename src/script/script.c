@@ -290,12 +290,13 @@ static bool load_typed(lua_State *L, struct job *job, bool *print)
         lua_pop(L, 1);
         return true;
     }
+    bool more = ends_too_early(L); /* as in "1 +" */
     lua_pop(L, 1);
     if (load(L, "", job->text, "")) {
         *print = true; /* what its own return says */
         return true;
     }
-    if (ends_too_early(L)) {
+    if (more || ends_too_early(L)) {
         job->incomplete = true;
     } else {
         job->syntax = true;

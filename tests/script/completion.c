@@ -1,0 +1,158 @@
+/* completion.c - what the word at the cursor may become. */
+#include "script_fixture.h"
+
+#include "script/complete_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* The word at the end of line may become these, with a space between. */
+static void assert_completes(struct script_fixture *f, const char *line,
+                             const char *word, const char *expected)
+{
+    struct qn_str got = {0};
+    int start = -1;
+    char **words = qn_script_complete(f->s, line, (int)strlen(line), &start);
+    qn_str_add(&got, "");
+    for (int i = 0; words != NULL && words[i] != NULL; i++) {
+        qn_str_addf(&got, "%s%s", i > 0 ? " " : "", words[i]);
+        free(words[i]);
+    }
+    if (words != NULL) {
+        assert_string_equal(line + start, word);
+    }
+    free(words);
+    if (!qn_str_eq(got.text, expected)) {
+        fail_msg("'%s' gave '%s' and not '%s'", line, got.text, expected);
+    }
+    qn_str_free(&got);
+}
+
+static void names_of_globals_and_fields(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "t = { alpha = { beta = 1, ['not a name'] = 2 }, 1, 2 } s = 'x'");
+    assert_completes(f, "pri", "pri", "print");
+    assert_completes(f, "x = tonu", "tonu", "tonumber");
+    assert_completes(f, "fun", "fun", "function");
+    assert_completes(f, "string.forma", "forma", "format");
+    assert_completes(f, "f(t.al", "al", "alpha");
+    assert_completes(f, "t.alpha.b", "b", "beta");
+    assert_completes(f, "s:rev", "rev", "reverse");
+    assert_completes(f, "nothing.x", "x", "");
+    assert_completes(f, "s.x.y.", "", "");
+    assert_completes(f, "-- pri", "pri", "");
+    assert_completes(f, "x = 'pri", "pri", "");
+    assert_completes(f, "qn.s", "s", "sgd");
+    assert_completes(f, "qn.ver", "ver", "version");
+}
+
+static void looking_runs_nobodys_code(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "n = 0 t = setmetatable({}, { __index = function() n = n + 1 "
+            "return {} end, __pairs = function() n = n + 1 end })");
+    assert_completes(f, "t.", "", "");
+    assert_completes(f, "t.x.", "", "");
+    assert_prints(f, "n", "0\n");
+}
+
+static void fields_and_methods_of_our_own(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "run = qn.train(SMALL) loss = run:metric('train.loss') "
+            "m = qn.qrnn{} run:wait()");
+    assert_completes(f, "run:st", "st", "stats stop");
+    assert_completes(f, "run.st", "st",
+                     "state stats step steps_per_epoch steps_total stop");
+    assert_completes(f, "loss.", "", "at each last max min");
+    assert_completes(f, "loss:", "", "at each");
+    assert_completes(f, "m.in", "in", "init");
+    assert_completes(f, "m.init.", "", "gain kind range std with");
+    assert_completes(f, "run.config.model.hid", "hid", "hidden");
+    assert_completes(f, "run.nothing.", "", "");
+}
+
+static void keys_inside_braces(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "run = qn.train(SMALL) m = qn.qrnn{} run:wait()");
+    assert_completes(f, "qn.train{ pr", "pr", "preset");
+    assert_completes(f, "qn.train { seed = 1, mo", "mo", "model");
+    assert_completes(f, "qn.train({ mo", "mo", "model");
+    assert_completes(f, "x = qn.train{ model = { hidden = 1, wi", "wi",
+                     "window");
+    assert_completes(f, "qn.train{ model = { init = { k", "k", "kind");
+    assert_completes(f, "qn.train{ model = { hidden = 2 }, o", "o", "optim");
+    assert_completes(f, "qn.qrnn{ po", "po", "pooling");
+    assert_completes(f, "qn.adam{ b", "b", "beta1 beta2");
+    assert_completes(f, "qn.corpus{ tr", "tr", "train");
+    assert_completes(f, "qn.preset('demo', { epo", "epo", "epochs");
+    assert_completes(f, "run:set{ l", "l", "log lr");
+    assert_completes(f, "run:wait{ ", "", "timeout until_");
+    assert_completes(f, "run:stop{ ", "", "save");
+    assert_completes(f, "run:sample{ le", "le", "length");
+    assert_completes(f, "m:with{ act", "act", "activation");
+    assert_completes(f, "qn.train{ seed = tonu", "tonu", "tonumber");
+    assert_completes(f, "x = { pri", "pri", "print");
+}
+
+static void names_inside_quotes(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "SMALL.name = 'mine' run = qn.train(SMALL) run:wait()");
+    assert_completes(f, "qn.preset(\"de", "de", "demo");
+    assert_completes(f, "qn.preset 'de", "de", "demo");
+    assert_completes(f, "qn.train{ preset = 'de", "de", "demo");
+    assert_completes(f, "qn.run(\"m", "m", "mine");
+    assert_completes(f, "qn.run 'm", "m", "mine");
+    assert_completes(f, "run:metric('v", "v", "valid.loss");
+    assert_completes(f, "run:evaluate 'te", "te", "test");
+    assert_completes(f, "qn.qrnn{ activation = 'd", "d", "delu drelu");
+    assert_completes(f, "qn.train{ model = { activation = \"t", "t", "tanh");
+    assert_completes(f, "qn.help 'mode", "mode",
+                     "model.activation model.alpha model.cell model.dropout "
+                     "model.embed model.embed_dropout model.hidden "
+                     "model.init.gain model.init.kind model.init.range "
+                     "model.init.std model.layers model.pooling model.window");
+    assert_completes(f, "print('a\\'", "a\\'", "");
+}
+
+static void an_endless_nesting_is_given_up(void **state)
+{
+    struct script_fixture *f = *state;
+    char line[512];
+    memset(line, '{', sizeof line);
+    line[sizeof line - 1] = '\0';
+    assert_completes(f, line, "", "");
+    memset(line, 'a', sizeof line - 2);
+    line[sizeof line - 2] = '{';
+    struct qn_cursor c;
+    qn_cursor_find(line, (int)strlen(line), &c);
+    assert_int_equal(c.n_frames, 1);
+    assert_string_equal(c.frame[0].callee, "");
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, script_fixture_setup,                \
+                                    script_fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(names_of_globals_and_fields),
+        TEST(looking_runs_nobodys_code),
+        TEST(fields_and_methods_of_our_own),
+        TEST(keys_inside_braces),
+        TEST(names_inside_quotes),
+        TEST(an_endless_nesting_is_given_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

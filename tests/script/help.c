@@ -1,0 +1,146 @@
+/* help.c - the pages of help, and that they speak of what there is. */
+#include "script_fixture.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "script/help.h"
+#include "script/lua_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void
+every_function_has_its_page_and_every_page_its_function(void **state)
+{
+    struct script_fixture *f = *state;
+    int n = 0;
+    for (const struct qn_lua_doc *d = qn_lua_module_docs(); d->name; d++) {
+        char *chunk = qn_xasprintf("assert(type(qn.%s) == 'function') "
+                                   "qn.help('qn.%s')",
+                                   d->name, d->name);
+        must(f, chunk);
+        assert_holds(printed(f), d->signature);
+        assert_holds(printed(f), d->example);
+        free(chunk);
+        n++;
+    }
+    char *count = qn_xasprintf("n = 0 for name, v in pairs(qn) do n = n + "
+                               "(type(v) == 'function' and 1 or 0) end "
+                               "assert(n == %d)",
+                               n);
+    must(f, count);
+    free(count);
+}
+
+static void every_method_and_field_is_there(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "run = qn.train(SMALL) run:wait() "
+            "series = run:metric('train.loss') spec = qn.adam{}");
+    for (const char *const *o = qn_help_objects(); *o != NULL; o++) {
+        const struct qn_lua_doc *d = qn_help_methods(*o);
+        for (; d->name != NULL; d++) {
+            char *chunk =
+                qn_xasprintf("assert(type(%s.%s) == 'function')", *o, d->name);
+            must(f, chunk);
+            free(chunk);
+        }
+    }
+    for (const struct qn_lua_field *x = qn_lua_run_fields(); x->name; x++) {
+        char *chunk = qn_xasprintf("local v = run.%s", x->name);
+        must(f, chunk);
+        free(chunk);
+    }
+}
+
+static void every_example_is_lua(void **state)
+{
+    struct script_fixture *f = *state;
+    for (const char *const *o = qn_help_objects(); *o != NULL; o++) {
+        const struct qn_lua_doc *d = qn_help_methods(*o);
+        for (; d->name != NULL; d++) {
+            char *chunk =
+                qn_xasprintf("assert(load('return ' .. [==[%s]==]) or "
+                             "load([==[%s]==]))",
+                             d->example, d->example);
+            must(f, chunk);
+            free(chunk);
+        }
+    }
+}
+
+static void help_answers_for_words_values_and_settings(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "qn.help()");
+    assert_holds(printed(f), "qn.train");
+    assert_holds(printed(f), "run:wait");
+    must(f, "qn.help('run')");
+    assert_holds(printed(f), "run:wait{");
+    assert_holds(printed(f), "steps_total");
+    assert_holds(printed(f), "qn.run(name | number)");
+    must(f, "qn.help('run:wait')");
+    assert_holds(printed(f), "run:wait{");
+    must(f, "qn.help('model.window')");
+    assert_holds(printed(f), "model.window");
+    must(f, "qn.help('optim')");
+    assert_holds(printed(f), "optim.lr");
+    assert_holds(printed(f), "0.001");
+    must(f, "qn.help('settings')");
+    assert_holds(printed(f), "checkpoint.keep.best");
+    must(f, "qn.help(qn.adam{})");
+    assert_holds(printed(f), "spec:with{");
+    assert_prints(f, "qn.help('trian')",
+                  "nil\tthere is no help on 'trian' (did you mean 'train'?)\t"
+                  "not_found\n");
+    assert_fails(f, "qn.help({})", "bad argument");
+    assert_prints(f, "qn.view()", "qn.view: there is no screen\n");
+}
+
+/* The blocks of docs/lua.md in one session, as a reader would type them. */
+static void every_example_of_the_reference_runs(void **state)
+{
+    struct script_fixture *f = *state;
+    struct qn_bytes page;
+    struct qn_err err;
+    int n = 0;
+    if (qn_file_read(QN_TESTS_DIR "/../docs/lua.md", &page, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    static const char open[] = "\n```lua\n";
+    char *at = strstr(page.data, open);
+    for (; at != NULL; at = strstr(at + 1, open)) {
+        at += strlen(open);
+        char *end = strstr(at, "\n```\n");
+        assert_non_null(end);
+        *end = '\0';
+        must(f, at);
+        at = end;
+        n++;
+    }
+    assert_true(n > 5);
+    qn_bytes_free(&page);
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, script_fixture_setup,                \
+                                    script_fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_function_has_its_page_and_every_page_its_function),
+        TEST(every_method_and_field_is_there),
+        TEST(every_example_is_lua),
+        TEST(help_answers_for_words_values_and_settings),
+        TEST(every_example_of_the_reference_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
