@@ -212,6 +212,24 @@ static void many_layers_look_as_they_did(void **state)
     tear_down(&f);
 }
 
+static void the_last_layer_can_be_reached(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct qn_canvas c;
+    struct qn_str out = {0};
+    const struct qn_view_state s = {.layer = 11, .focus = QN_PANE_CELLS};
+    set_up(&f, 100, 12);
+    qn_canvas_init(&c, 16, 60);
+    draw_cells(&c, (struct qn_rect){0, 0, 16, 60}, &f, &s);
+    qn_canvas_dump(&c, false, &out);
+    assert_non_null(strstr(out.text, "layers 8-12 of 12"));
+    assert_non_null(strstr(out.text, "\u25b8 12 "));
+    qn_str_free(&out);
+    qn_canvas_fini(&c);
+    tear_down(&f);
+}
+
 static void empty_panes_say_so(void **state)
 {
     (void)state;
@@ -413,7 +431,8 @@ static void a_popup_scrolls_and_holds_at_all_sizes(void **state)
     }
     struct qn_canvas c;
     struct qn_str out = {0};
-    const struct qn_popup popup = {"help", help, 2};
+    /* Further than there are lines: the last ones. */
+    const struct qn_popup popup = {"help", help, 1000};
     qn_canvas_init(&c, 4, 40);
     assert_int_equal(qn_view_popup_last_top(&c, &popup), 2);
     qn_view_popup(&c, &popup, QN_GLYPHS_ASCII);
@@ -430,6 +449,7 @@ int main(void)
         cmocka_unit_test(screens_look_as_they_did),
         cmocka_unit_test(a_log_axis_looks_as_it_did),
         cmocka_unit_test(many_layers_look_as_they_did),
+        cmocka_unit_test(the_last_layer_can_be_reached),
         cmocka_unit_test(empty_panes_say_so),
         cmocka_unit_test(panes_stay_inside_for_all_sizes),
         cmocka_unit_test(whole_screens_draw_at_all_sizes),

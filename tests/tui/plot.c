@@ -316,6 +316,57 @@ static void only_the_last_drawn_curve_owns_a_cell(void **state)
     qn_series_free(s);
 }
 
+/* Cells of a role in some columns of the canvas. */
+static int count_role(const struct qn_canvas *c, enum qn_role role, int from,
+                      int to)
+{
+    int n = 0;
+    for (int i = 0; i < c->rows * c->cols; i++) {
+        bool here = i % c->cols >= from && i % c->cols < to;
+        bool drawn = c->cells[i].glyph != ' ';
+        n += here && drawn && c->cells[i].role == role ? 1 : 0;
+    }
+    return n;
+}
+
+static void values_that_are_not_finite_are_gaps(void **state)
+{
+    (void)state;
+    struct qn_canvas c;
+    struct qn_series *s = qn_series_new();
+    for (int i = 0; i <= 10; i++) {
+        qn_series_add(s, i, i == 5 ? (double)NAN : 1);
+    }
+    const struct qn_curve curve = {.series = s, .role = QN_ROLE_TRAIN};
+    const struct qn_line_plot plot = plot_of(&curve, 1, QN_GLYPHS_BRAILLE);
+    /* Without axes: step k is at column 10 k of 101, in a plot of 3 rows that
+     * are too few for an axis below; 3 columns are the axis at the left. */
+    qn_canvas_init(&c, 3, 104);
+    qn_plot_lines(&c, (struct qn_rect){0, 0, 3, 104}, &plot);
+    assert_int_equal(count_role(&c, QN_ROLE_TRAIN, 46, 62), 0);
+    assert_true(count_role(&c, QN_ROLE_TRAIN, 20, 36) >= 16);
+    assert_true(count_role(&c, QN_ROLE_TRAIN, 70, 86) >= 16);
+    qn_canvas_fini(&c);
+    qn_series_free(s);
+}
+
+static void names_at_equal_values_stand_apart(void **state)
+{
+    (void)state;
+    struct qn_canvas c;
+    struct qn_series *s = make_series(CONSTANT);
+    const struct qn_curve curves[] = {
+        {.series = s, .role = QN_ROLE_TRAIN, .label = "first"},
+        {.series = s, .role = QN_ROLE_VALID, .label = "second"}};
+    struct qn_line_plot plot = plot_of(curves, 2, QN_GLYPHS_BRAILLE);
+    plot.legend_apart = true;
+    qn_canvas_init(&c, 20, 70);
+    qn_plot_lines(&c, (struct qn_rect){0, 0, 20, 70}, &plot);
+    assert_true(shows(&c, "first") && shows(&c, "second"));
+    qn_canvas_fini(&c);
+    qn_series_free(s);
+}
+
 static int count_glyphs(const struct qn_canvas *c, uint32_t glyph)
 {
     int n = 0;
@@ -517,6 +568,8 @@ int main(void)
         cmocka_unit_test(a_long_smoothed_curve_is_the_mean_of_its_columns),
         cmocka_unit_test(a_million_points_draw),
         cmocka_unit_test(only_the_last_drawn_curve_owns_a_cell),
+        cmocka_unit_test(values_that_are_not_finite_are_gaps),
+        cmocka_unit_test(names_at_equal_values_stand_apart),
         cmocka_unit_test(percentages_sum_to_a_hundred),
         cmocka_unit_test(parts_of_a_bar_are_as_wide_as_their_shares),
         cmocka_unit_test(a_small_share_is_never_invisible),
