@@ -35,6 +35,7 @@ static void add_layer(struct qn_param_list *list,
 {
     struct qn_layer_param own[QN_LAYER_MAX_PARAMS];
     int n = qn_layer_ops(place->spec)->params(place, own);
+    list->per_layer = n;
     for (int i = 0; i < n; i++) {
         struct qn_param param = {.kind = own[i].n_dims == 3
                                              ? QN_PARAM_CONV_WEIGHT

@@ -31,9 +31,12 @@ struct qn_param {
     int blocks; /* stacked along dim[0], initialised one by one; 0 = zeros */
 };
 
+/* In the order embedding.weight, the layers' tensors, decoder.weight,
+ * decoder.bias. */
 struct qn_param_list {
     struct qn_param *items;
     int n;
+    int per_layer;    /* tensors of each layer; layer 0's begin at item 1 */
     size_t count;     /* floats of the flat buffer */
     size_t all;       /* as the paper counts */
     size_t trainable; /* the plain count */

@@ -151,7 +151,8 @@ static struct qn_tensor param_in(const struct qn_model *m,
 }
 
 /* Places in the list of parameters: embedding, layers in order, decoder. */
-enum { EMBEDDING = 0, LAYERS = 1 };
+enum { EMBEDDING = 0, FIRST_LAYER = 1 };
+
 static int decoder_weight(const struct qn_model *m)
 {
     return m->params.n - 2;
@@ -164,9 +165,8 @@ static int decoder_bias(const struct qn_model *m)
 
 static void layer_params(const struct qn_model *m, struct qn_layer_run *run)
 {
-    int per_layer = (m->params.n - 3) / m->spec.model.layers;
-    int first = LAYERS + run->place.index * per_layer;
-    for (int i = 0; i < per_layer; i++) {
+    int first = FIRST_LAYER + run->place.index * m->params.per_layer;
+    for (int i = 0; i < m->params.per_layer; i++) {
         run->weights[i] = param_in(m, m->weights, first + i);
         run->grads[i] = param_in(m, m->grads, first + i);
     }

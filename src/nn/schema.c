@@ -15,8 +15,8 @@
     .info = {.key = (name), .type = (kind), .default_text = (text), __VA_ARGS__}
 #define RANGE(lo, hi) .min = (lo), .max = (hi)
 #define SAYS(lo, hi) .range_text = #lo ".." #hi
-#define HUGE 1e300
-#define ABOVE(lo) .min = (lo), .max = HUGE, .above_min = true
+#define NO_LIMIT 1e300
+#define ABOVE(lo) .min = (lo), .max = NO_LIMIT, .above_min = true
 #define SHARE .min = 0, .max = 1, .below_max = true
 #define SAYS_SHARE .range_text = "0 to below 1"
 

@@ -247,6 +247,25 @@ static void random_values_are_refused_or_read_back(void **state)
     assert_true(n_taken > 500);
 }
 
+static void random_assignments_are_said_to_be_wrong(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 2000; i++) {
+        char text[256];
+        struct qn_spec spec;
+        struct qn_err err = {{0}};
+        struct qn_settings *s = qn_settings_new();
+        text[0] = '!'; /* begins no key of ours */
+        (void)random_value(text + 1, qn_mix64(i + 1));
+        qn_settings_assign(s, "data.train=text", QN_FROM_USER);
+        qn_settings_assign(s, text, QN_FROM_USER);
+        assert_int_equal(qn_settings_finish(s, &spec, &err), QN_EUSAGE);
+        assert_true(strncmp(err.text, "unknown setting '", 17) == 0 ||
+                    strstr(err.text, "is not of the form KEY=VALUE"));
+        qn_settings_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +280,7 @@ int main(void)
         cmocka_unit_test(splits_are_paths_or_fractions),
         cmocka_unit_test(long_values_are_cut_in_sentences),
         cmocka_unit_test(random_values_are_refused_or_read_back),
+        cmocka_unit_test(random_assignments_are_said_to_be_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
