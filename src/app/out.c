@@ -4,9 +4,19 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Somebody else made the stream non-blocking: terminals and pipes are shared.
+ */
+static void wait_for_room(void)
+{
+    struct pollfd fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    /* Whatever comes, the next write tells. */
+    (void)poll(&fd, 1, -1);
+}
 
 bool qn_out_text(struct qn_out *out, const char *text, size_t len)
 {
@@ -15,6 +25,8 @@ bool qn_out_text(struct qn_out *out, const char *text, size_t len)
         if (n >= 0) {
             text += n;
             len -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            wait_for_room();
         } else if (errno != EINTR) {
             out->failed = true;
             (void)qn_fail(&out->err, QN_EIO, "cannot write the output: %s",

@@ -15,7 +15,8 @@
 
 struct qn_lab;
 
-/* wake fd becomes readable when a trainer has something new. */
+/* wake fd becomes readable when a trainer has something new. Without a log in
+ * env the trainers' notices come through qn_lab_take_log. */
 enum qn_status qn_lab_new(const struct qn_train_env *env, struct qn_lab **out,
                           struct qn_err *err);
 /* Stops every run (saving when save) and waits for its thread. */
@@ -32,10 +33,12 @@ typedef int qn_run_id; /* 1, 2, ... */
  * qn_lab_release (a script's chunk still sets things up). */
 enum qn_status qn_lab_train(struct qn_lab *lab, const struct qn_spec *spec,
                             bool hold, qn_run_id *out, struct qn_err *err);
+/* The run keeps its id when this lab has shown or trained it before. */
 enum qn_status qn_lab_resume_stored(struct qn_lab *lab, const char *run,
                                     const char *const *changes, int n,
                                     qn_run_id *out, struct qn_err *err);
-/* A stored run to look at: its history is read, nothing trains. */
+/* A stored run to look at: its history is read, nothing trains. A run that the
+ * lab has already keeps its id. */
 enum qn_status qn_lab_open_stored(struct qn_lab *lab, const char *run,
                                   qn_run_id *out, struct qn_err *err);
 /* All held runs begin. */
@@ -107,7 +110,9 @@ enum qn_status qn_lab_evaluate(struct qn_lab *lab, qn_run_id id,
 enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
                              const struct qn_text_request *request,
                              qn_ticket *out, struct qn_err *err);
-/* true: answered; *note holds it (note->status, note->text on failure). */
+/* true: answered; *note holds it (note->status, note->text on failure), once.
+ * A ticket that was taken or forgotten is answered with QN_ENOTFOUND. A sample
+ * longer than note->text is cut. */
 bool qn_lab_answer(struct qn_lab *lab, qn_ticket ticket, struct qn_note *note);
 void qn_lab_forget(struct qn_lab *lab, qn_ticket ticket);
 

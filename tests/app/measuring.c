@@ -248,6 +248,29 @@ static void doctor_gives_a_verdict_for_each_check(void **state)
     outcome_free(&o);
 }
 
+static void bench_divides_training_by_the_product(void **state)
+{
+    (void)state;
+    json_t *b = ask("bench --only train -p demo 1");
+    const json_t *train = json_object_get(b, "train");
+    const json_t *row = json_array_get(train, 0);
+    assert_int_equal(json_array_size(train), 1);
+    assert_string_equal(string(row, "preset"), "demo");
+    assert_true(strlen(string(b, "blas_kernel")) > 0);
+    assert_true(number(b, "threads") >= 1);
+    assert_true(number(b, "sgemm_gflops") > 0);
+    double tokens = number(row, "tokens_per_s");
+    double flops = number(row, "model_gflops");
+    /* 4 gates of 256 units over 6 x 64 and twice 2 x 256 inputs with a bias,
+     * and a decoder of 50 symbols. */
+    double n = 1024 * (384 + 1) + 2 * 1024 * (512 + 1) + 50 * 257;
+    assert_true(fabs(flops / (6 * n * tokens / 1e9) - 1) < 1e-9);
+    double ratio = flops / number(b, "sgemm_gflops");
+    assert_true(fabs(number(row, "ratio") / ratio - 1) < 1e-9);
+    json_decref(b);
+    assert_int_equal(sh("test -e store"), 1);
+}
+
 static void a_store_and_a_data_folder_may_be_named_in_two_ways(void **state)
 {
     (void)state;
@@ -277,6 +300,7 @@ int main(void)
         WITH_SHELL(of_several_of_a_name_the_newest_is_taken_and_said),
         WITH_SHELL(presets_are_listed_with_what_they_set),
         WITH_SHELL(doctor_gives_a_verdict_for_each_check),
+        WITH_SHELL(bench_divides_training_by_the_product),
         WITH_SHELL(a_store_and_a_data_folder_may_be_named_in_two_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

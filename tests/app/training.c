@@ -175,17 +175,17 @@ static void killed_and_resumed_it_ends_in_the_same_bytes(void **state)
 {
     (void)state;
     /* Far more lines than a pipe holds: it cannot be done before the kill. */
-    const char *settings = TINY "steps=2000 checkpoint.every=50 eval.every=100 "
+    const char *settings = TINY "steps=1000 checkpoint.every=50 eval.every=100 "
                                 "model.dropout=0.2";
     free(quern_out("train %s name=whole", settings));
     struct child c = child_start("train --json %s name=torn", settings);
     assert_true(child_reach(&c, 120));
     assert_int_equal(kill(c.pid, SIGKILL), 0);
     assert_int_equal(child_end(&c), 128 + SIGKILL);
-    assert_int_equal(sh("test -e store/*-torn/checkpoints/2000"), 1);
+    assert_int_equal(sh("test -e store/*-torn/checkpoints/1000"), 1);
     char *out = quern_out("resume torn");
-    assert_int_equal(count(out, "done: 2000 steps"), 1);
-    assert_same_model("whole", "torn", 2000);
+    assert_int_equal(count(out, "done: 1000 steps"), 1);
+    assert_same_model("whole", "torn", 1000);
     free(out);
 }
 
@@ -202,8 +202,8 @@ static void an_interrupt_keeps_a_checkpoint_and_says_how_to_go_on(void **state)
         if (sh("grep -q 'quern resume .*cut%d' .err", i) != 0) {
             fail_msg("signal %d: no word of quern resume", signals[i]);
         }
-        char *steps = quern_out("resume cut%d steps=3000", i);
-        assert_int_equal(count(steps, "done: 3000 steps"), 1);
+        char *steps = quern_out("resume cut%d steps=1000", i);
+        assert_int_equal(count(steps, "done: 1000 steps"), 1);
         free(steps);
     }
 }
@@ -214,7 +214,7 @@ static void a_run_under_nohup_outlives_a_hang_up(void **state)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction before;
     assert_int_equal(sigaction(SIGHUP, &ignore, &before), 0);
-    struct child c = child_start("train --json " TINY "steps=1000 name=kept");
+    struct child c = child_start("train --json " TINY "steps=600 name=kept");
     assert_int_equal(sigaction(SIGHUP, &before, NULL), 0);
     assert_true(child_reach(&c, 20));
     assert_int_equal(kill(c.pid, SIGHUP), 0);
@@ -272,6 +272,20 @@ static void a_loss_that_is_not_finite_ends_with_a_failure(void **state)
     outcome_free(&o);
 }
 
+static void such_a_loss_may_stop_the_run_instead(void **state)
+{
+    (void)state;
+    struct outcome o =
+        quern("train " TINY "steps=1000 optim.kind=sgd optim.lr=1e30 "
+              "optim.clip_norm=none stop.nan=stop name=nan");
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.err, "not finite"));
+    outcome_free(&o);
+    char *out = quern_out("runs");
+    assert_int_equal(count(out, "stopped"), 1);
+    free(out);
+}
+
 static void a_rerun_has_the_settings_of_the_first(void **state)
 {
     (void)state;
@@ -313,6 +327,7 @@ int main(void)
         WITH_SHELL(a_finished_run_says_so_and_is_no_failure),
         WITH_SHELL(a_run_in_use_is_not_resumed),
         WITH_SHELL(a_loss_that_is_not_finite_ends_with_a_failure),
+        WITH_SHELL(such_a_loss_may_stop_the_run_instead),
         WITH_SHELL(a_rerun_has_the_settings_of_the_first),
         WITH_SHELL(without_a_terminal_the_workbench_trains_line_by_line),
     };
