@@ -5,10 +5,15 @@ set(commit unknown)
 set(dirty false)
 find_program(git git)
 if(git)
+  execute_process(COMMAND ${git} -C ${SOURCE} rev-parse --show-toplevel
+    OUTPUT_VARIABLE top ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
   execute_process(COMMAND ${git} -C ${SOURCE} rev-parse HEAD
     OUTPUT_VARIABLE head RESULT_VARIABLE status ERROR_QUIET
     OUTPUT_STRIP_TRAILING_WHITESPACE)
-  if(status EQUAL 0)
+  get_filename_component(source_path "${SOURCE}" REALPATH)
+  get_filename_component(top_path "${top}" REALPATH)
+  # An unpacked archive may lie inside some other repository.
+  if(status EQUAL 0 AND source_path STREQUAL top_path)
     set(commit ${head})
     execute_process(
       COMMAND ${git} --no-optional-locks -C ${SOURCE} diff --quiet HEAD -- src

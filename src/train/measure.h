@@ -61,8 +61,8 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
 void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
                               void *user);
 
-/* Write {"event":"stats","step",...} layers, or a whole split's, as JSON: the
- * shares and counts of each layer. */
+/* The layers as one JSON array, an object each: layer (from 1), of, the shares
+ * and the counts. */
 void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out);
 
 #endif

@@ -23,7 +23,7 @@ struct qn_measure {
     const struct qn_spec *spec;
     const struct qn_vocab *vocab;
     const struct qn_corpus *corpus; /* NULL: not opened yet */
-    int64_t step;                   /* of the checkpoint; 0 for a live model */
+    int64_t step; /* of the checkpoint; of a live model when it was asked for */
     /* A pass of this shape and a segment for it, made when first wanted. */
     struct qn_pass *pass;
     int batch, seq;

@@ -52,6 +52,21 @@ static int next_symbol(enum qn_symbol_kind kind, const char *s, size_t len,
     return 1;
 }
 
+static enum qn_status unknown_symbol(enum qn_symbol_kind kind, const char *s,
+                                     int bytes, struct qn_err *err)
+{
+    if (kind == QN_SYMBOL_BYTE) {
+        return qn_fail(err, QN_EUSAGE,
+                       "prompt: byte 0x%02x is not in the run's vocabulary",
+                       (unsigned)(unsigned char)*s);
+    }
+    uint32_t code = 0;
+    (void)qn_utf8_decode(s, (size_t)bytes, &code);
+    return qn_fail(err, QN_EUSAGE,
+                   "prompt: \"%.*s\" (U+%04X) is not in the run's vocabulary",
+                   bytes, s, (unsigned)code);
+}
+
 enum qn_status qn_text_prompt(const struct qn_vocab *vocab,
                               const struct qn_spec *spec, const char *prompt,
                               int32_t **ids, size_t *n, struct qn_err *err)
@@ -74,10 +89,7 @@ enum qn_status qn_text_prompt(const struct qn_vocab *vocab,
         int id = qn_vocab_find(vocab, symbol);
         if (id < 0) {
             free(made);
-            return qn_fail(err, QN_EUSAGE,
-                           "prompt: \"%.*s\" (U+%04X) is not in the run's "
-                           "vocabulary",
-                           bytes, prompt + i, (unsigned)symbol);
+            return unknown_symbol(kind, prompt + i, bytes, err);
         }
         made[count++] = id;
         i += (size_t)bytes;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "model/checkpoint.h"
+#include "train/measure_self.h"
 #include "train/text.h"
 
 #include <math.h>
@@ -421,5 +422,6 @@ bool qn_trainer_best(const struct qn_trainer *t, int64_t *step, double *loss)
 
 struct qn_measure *qn_trainer_measure(struct qn_trainer *t)
 {
+    t->measure->step = t->at.step;
     return t->measure;
 }

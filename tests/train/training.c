@@ -241,6 +241,7 @@ static void asking_does_not_change_training(void **state)
     struct qn_stats_record *stats = qn_xcalloc(1, sizeof *stats);
     assert_int_equal(qn_measure_evaluate(m, QN_TEST, &e, &err), QN_OK);
     assert_int_equal(qn_measure_stats(m, QN_TEST, 0.1, stats, &err), QN_OK);
+    assert_int_equal(stats->step, 10);
     assert_int_equal(qn_measure_sample(m, &r, &text, &err), QN_OK);
     assert_int_equal(strncmp(text.text, "the ", 4), 0);
     assert_int_equal(text.len, 9);
@@ -359,6 +360,80 @@ static void a_run_ends_after_its_time(void **state)
     qn_trainer_free(t);
 }
 
+static void threads_that_help_do_not_change_the_numbers(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"threads=3", NULL};
+    f->env.backend = "cpu";
+    char *alone = fixture_finish(fixture_create(f, settings));
+    struct qn_pool *pool = qn_pool_new(3);
+    f->env.pool = pool;
+    char *helped = fixture_finish(fixture_create(f, settings));
+    assert_same_training(alone, helped, 20);
+    qn_pool_free(pool);
+    free(alone);
+    free(helped);
+}
+
+static void a_text_can_be_read_as_bytes(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"data.level=byte", "sample.every=10",
+                                    "sample.prompt=sat", NULL};
+    free(fixture_finish(fixture_create(f, settings)));
+    assert_int_equal(fixture_notes(f, QN_NOTE_SAMPLE), 2);
+    struct qn_spec spec = fixture_spec(f, settings);
+    strcpy(spec.sample.prompt, "\xe9");
+    struct qn_trainer *t;
+    struct qn_err err;
+    assert_int_equal(qn_trainer_create(&f->env, &spec, NULL, &t, &err),
+                     QN_EUSAGE);
+    assert_non_null(strstr(err.text, "byte 0xe9"));
+}
+
+static void fewer_steps_than_done_end_a_run_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_trainer *t = fixture_create(f, NULL);
+    struct qn_err err;
+    fixture_run(t, 8);
+    assert_int_equal(qn_trainer_set(t, "steps", "5", &err), QN_OK);
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    assert_int_equal(qn_trainer_state(t), QN_RUN_DONE);
+    assert_int_equal(qn_trainer_step_count(t), 8);
+    qn_trainer_free(t);
+}
+
+/* Train well to step 20, then badly to the end; the loss of the weights that
+ * the model holds after it. */
+static double loss_after_end(struct fixture *f, const char *restore,
+                             double *best)
+{
+    const char *const settings[] = {"steps=30", "eval.every=10 steps", restore,
+                                    NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    struct qn_evaluation e;
+    struct qn_err err;
+    int64_t step;
+    fixture_run(t, 20);
+    assert_int_equal(qn_trainer_set(t, "optim.lr", "2", &err), QN_OK);
+    fixture_run(t, INT64_MAX);
+    assert_true(qn_trainer_best(t, &step, best));
+    assert_int_equal(step, 20);
+    assert_int_equal(
+        qn_measure_evaluate(qn_trainer_measure(t), QN_VALID, &e, &err), QN_OK);
+    qn_trainer_free(t);
+    return e.loss;
+}
+
+static void the_best_weights_come_back_at_the_end(void **state)
+{
+    struct fixture *f = *state;
+    double best;
+    assert_true(loss_after_end(f, "stop.restore=best", &best) == best);
+    assert_true(loss_after_end(f, "stop.restore=none", &best) > best);
+}
+
 static void a_text_that_is_too_short_makes_no_folder(void **state)
 {
     struct fixture *f = *state;
@@ -397,6 +472,10 @@ int main(void)
         CASE(a_stop_that_saves_can_be_resumed),
         CASE(a_stop_that_discards_leaves_the_last_checkpoint),
         CASE(a_run_ends_after_its_time),
+        CASE(threads_that_help_do_not_change_the_numbers),
+        CASE(a_text_can_be_read_as_bytes),
+        CASE(fewer_steps_than_done_end_a_run_at_once),
+        CASE(the_best_weights_come_back_at_the_end),
         CASE(a_text_that_is_too_short_makes_no_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
