@@ -340,14 +340,10 @@ static void add_in_string(lua_State *L, const struct qn_cursor *c)
 
 static void add_globals(lua_State *L)
 {
-    static const char *const keywords[] = {
-        "and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
-        "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
-        "repeat",   "return", "then", "true", "until",  "while", NULL};
     lua_pushglobaltable(L);
     add_fields(L, -1);
     lua_pop(L, 1);
-    add_names(L, keywords);
+    add_names(L, qn_lua_keywords());
 }
 
 /* The names for the word at the cursor, which moves *start behind the last
@@ -381,11 +377,7 @@ static void push_matches(lua_State *L, const struct job *job)
             lua_rawseti(L, -4, ++n);
         }
     }
-    luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 0);
-    lua_getfield(L, -1, "sort");
-    lua_pushvalue(L, -3);
-    lua_call(L, 1, 0);
-    lua_pop(L, 1);
+    qn_lua_sort(L, -1, NULL);
 }
 
 static int complete(lua_State *L)

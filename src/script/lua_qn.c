@@ -81,10 +81,20 @@ static int module_tostring(lua_State *L)
     return 1;
 }
 
+static int next_entry(lua_State *L)
+{
+    lua_settop(L, 2);
+    if (lua_next(L, 1) != 0) {
+        return 2;
+    }
+    lua_pushnil(L);
+    return 1;
+}
+
 /* for name, value in pairs(qn) */
 static int module_pairs(lua_State *L)
 {
-    lua_getglobal(L, "next");
+    lua_pushcfunction(L, next_entry);
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushnil(L);
     return 3;

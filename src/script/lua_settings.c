@@ -392,16 +392,6 @@ static void take_table(lua_State *L, struct qn_settings *s, int table,
     }
 }
 
-/* Tables are walked in no order; complaints have one. */
-static void sort(lua_State *L, int array)
-{
-    luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 0);
-    lua_getfield(L, -1, "sort");
-    lua_pushvalue(L, array);
-    lua_call(L, 1, 0);
-    lua_pop(L, 1);
-}
-
 /* Push the names in map that no key has, in order. */
 static void push_unknown(lua_State *L, int map)
 {
@@ -413,7 +403,7 @@ static void push_unknown(lua_State *L, int map)
             lua_rawseti(L, -4, ++n);
         }
     }
-    sort(L, lua_gettop(L));
+    qn_lua_sort(L, -1, NULL);
 }
 
 static void complain(lua_State *L, struct qn_settings *s,
@@ -427,7 +417,7 @@ static void complain(lua_State *L, struct qn_settings *s,
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
-    sort(L, o->problems);
+    qn_lua_sort(L, o->problems, NULL); /* tables are walked in no order */
     n = (lua_Integer)lua_rawlen(L, o->problems);
     for (lua_Integer i = 1; i <= n; i++) {
         lua_rawgeti(L, o->problems, i);
@@ -488,7 +478,7 @@ const char *qn_lua_push_setting_text(lua_State *L, const struct qn_spec *spec,
 
 bool qn_lua_options_problems(lua_State *L, const struct qn_lua_options *o)
 {
-    sort(L, o->problems);
+    qn_lua_sort(L, o->problems, NULL); /* tables are walked in no order */
     lua_Integer n = (lua_Integer)lua_rawlen(L, o->problems);
     luaL_Buffer b;
     luaL_buffinit(L, &b);

@@ -8,6 +8,7 @@
 #define BOX "quern.box"
 #define STR "quern.str"
 #define ERROR "quern.error"
+#define SORT "quern.sort" /* table.sort, whatever scripts do to the table */
 
 /* --- memory ------------------------------------------------------------- */
 
@@ -149,17 +150,6 @@ static int error_tostring(lua_State *L)
     return 1;
 }
 
-bool qn_lua_is_error(lua_State *L, int index)
-{
-    if (!lua_getmetatable(L, index)) {
-        return false;
-    }
-    luaL_getmetatable(L, ERROR);
-    bool same = lua_rawequal(L, -1, -2) != 0;
-    lua_pop(L, 2);
-    return same;
-}
-
 void qn_lua_push_hint(lua_State *L, const char *word, const char *const *names,
                       int n)
 {
@@ -187,6 +177,30 @@ void qn_lua_push_hint_of(lua_State *L, const char *word, int table)
     }
     qn_lua_push_hint(L, word, names, n);
     lua_remove(L, -2);
+}
+
+/* --- names and lists ----------------------------------------------------- */
+
+void qn_lua_sort(lua_State *L, int array, lua_CFunction less)
+{
+    array = lua_absindex(L, array);
+    lua_getfield(L, LUA_REGISTRYINDEX, SORT);
+    lua_pushvalue(L, array);
+    if (less != NULL) {
+        lua_pushcfunction(L, less);
+    } else {
+        lua_pushnil(L);
+    }
+    lua_call(L, 2, 0);
+}
+
+const char *const *qn_lua_keywords(void)
+{
+    static const char *const keywords[] = {
+        "and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
+        "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
+        "repeat",   "return", "then", "true", "until",  "while", NULL};
+    return keywords;
 }
 
 /* --- classes ------------------------------------------------------------ */
@@ -285,4 +299,8 @@ void qn_lua_util_install(lua_State *L)
     qn_lua_class(L, BOX, box_meta, NULL);
     qn_lua_class(L, STR, str_meta, NULL);
     qn_lua_class(L, ERROR, error_meta, NULL);
+    lua_getglobal(L, "table");
+    lua_getfield(L, -1, "sort");
+    lua_setfield(L, LUA_REGISTRYINDEX, SORT);
+    lua_pop(L, 1);
 }

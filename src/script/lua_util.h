@@ -42,8 +42,12 @@ void qn_lua_push_hint(lua_State *L, const char *word, const char *const *names,
                       int n);
 /* The same with the string keys of the table at index. */
 void qn_lua_push_hint_of(lua_State *L, const char *word, int table);
-/* Whether error values of ours are at index. */
-bool qn_lua_is_error(lua_State *L, int index);
+/* --- names and lists ----------------------------------------------------- */
+
+/* Sort the array at index; less is a C function of two values, or NULL for <.
+ */
+void qn_lua_sort(lua_State *L, int array, lua_CFunction less);
+const char *const *qn_lua_keywords(void); /* NULL at the end */
 
 /* --- classes ------------------------------------------------------------ */
 
@@ -66,6 +70,7 @@ bool qn_lua_push_method(lua_State *L, int key);
 void qn_lua_check_options(lua_State *L, int index, const char *what,
                           const char *const *names);
 
+/* First of all: it keeps what the others need of Lua's libraries. */
 void qn_lua_util_install(lua_State *L);
 
 #endif

@@ -72,32 +72,24 @@ static void push_quoted(lua_State *L, int index)
     luaL_pushresult(&b);
 }
 
-static bool is_name(const char *s)
+/* Whether the string at index may stand before "=" as it is. */
+static bool is_name(lua_State *L, int index)
 {
-    static const char *const reserved[] = {
-        "and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
-        "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
-        "repeat",   "return", "then", "true", "until",  "while", NULL};
-    if (!isalpha((unsigned char)s[0]) && s[0] != '_') {
-        return false;
+    size_t len;
+    const char *s = lua_tolstring(L, index, &len);
+    bool name = isalpha((unsigned char)s[0]) || s[0] == '_';
+    for (size_t i = 0; i < len; i++) {
+        name = name && (isalnum((unsigned char)s[i]) || s[i] == '_');
     }
-    for (const char *p = s; *p != '\0'; p++) {
-        if (!isalnum((unsigned char)*p) && *p != '_') {
-            return false;
-        }
+    for (const char *const *k = qn_lua_keywords(); *k != NULL; k++) {
+        name = name && !qn_str_eq(s, *k);
     }
-    for (int i = 0; reserved[i] != NULL; i++) {
-        if (qn_str_eq(s, reserved[i])) {
-            return false;
-        }
-    }
-    return true;
+    return name;
 }
 
 /* --- keys --------------------------------------------------------------- */
 
-/* Push the array of the keys of table that are not 1..n, in order: numbers,
- * strings, the rest as they come. */
+/* Numbers, strings, the rest as it comes. */
 static int compare_keys(lua_State *L)
 {
     int a = lua_type(L, 1), b = lua_type(L, 2);
@@ -111,6 +103,7 @@ static int compare_keys(lua_State *L)
     return 1;
 }
 
+/* Push the array of the keys of table that are not 1..n. */
 static void push_other_keys(lua_State *L, int table, lua_Integer n)
 {
     lua_newtable(L);
@@ -123,12 +116,7 @@ static void push_other_keys(lua_State *L, int table, lua_Integer n)
             lua_rawseti(L, -4, ++count);
         }
     }
-    luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 0);
-    lua_getfield(L, -1, "sort");
-    lua_remove(L, -2);
-    lua_pushvalue(L, -2);
-    lua_pushcfunction(L, compare_keys);
-    lua_call(L, 2, 0);
+    qn_lua_sort(L, -1, compare_keys);
 }
 
 /* --- tables ------------------------------------------------------------- */
@@ -172,7 +160,7 @@ static void join(lua_State *L, int depth)
 /* Push "key = " for the key at index. */
 static void push_key(lua_State *L, int key)
 {
-    if (lua_type(L, key) == LUA_TSTRING && is_name(lua_tostring(L, key))) {
+    if (lua_type(L, key) == LUA_TSTRING && is_name(L, key)) {
         lua_pushfstring(L, "%s = ", lua_tostring(L, key));
         return;
     }

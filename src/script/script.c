@@ -1,6 +1,7 @@
 /* script.c - the Lua state, and how a typed chunk or a file is run in it. */
 #include "script/state.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "script/lua_util.h"
 
@@ -232,6 +233,7 @@ static enum qn_script_result run(lua_CFunction fn, struct job *job)
 {
     struct qn_script *s = job->s;
     lua_State *L = s->L;
+    QN_ASSERT(!s->running); /* the host's pump never runs Lua */
     qn_interrupt_begin(s, job->text != NULL);
     lua_settop(L, 0);
     lua_pushcfunction(L, on_error);
