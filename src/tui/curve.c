@@ -13,19 +13,50 @@ static double column_edge(const struct qn_axis *x, int k, int n)
     return x->lo + (k - 0.5) * width;
 }
 
+/* A bias-corrected exponential average that walks along a series, so that the
+ * columns of a plot share the work; equal to qn_series_smooth. */
+struct average {
+    size_t next; /* the first point not taken in */
+    double sum, weights;
+};
+
+/* Points further back than this weigh less than rounding does. */
+static size_t window_of(double decay)
+{
+    return (size_t)ceil(log(1e-17 * (1 - decay)) / log(decay)) + 1;
+}
+
+static double average_at(struct average *a, const struct qn_curve *curve,
+                         size_t i)
+{
+    size_t window = window_of(curve->smooth);
+    if (i + 1 - a->next > window) {
+        *a = (struct average){.next = i + 1 - window};
+    }
+    for (; a->next <= i; a->next++) {
+        double v = qn_series_at(curve->series, a->next).value;
+        if (isfinite(v)) {
+            a->sum = a->sum * curve->smooth + v;
+            a->weights = a->weights * curve->smooth + 1;
+        }
+    }
+    return a->sum / a->weights;
+}
+
 /* The average at the column's last point, or, when a column holds more points
  * than the average looks back on, its mean over the column: a sample would show
  * noise that the column's other points do not share. */
-static double smoothed(const struct qn_curve *curve, size_t to,
-                       const struct qn_summary *all)
+static double smoothed(const struct qn_curve *curve, struct average *average,
+                       size_t to, const struct qn_summary *all)
 {
     if ((double)(all->n + all->bad) * (1 - curve->smooth) > 1) {
         return all->mean;
     }
-    return qn_series_smooth(curve->series, to - 1, curve->smooth);
+    return average_at(average, curve, to - 1);
 }
 
-static struct qn_column make_column(const struct qn_curve *curve, size_t from,
+static struct qn_column make_column(const struct qn_curve *curve,
+                                    struct average *average, size_t from,
                                     size_t to)
 {
     struct qn_summary all = qn_series_summary(curve->series, from, to);
@@ -34,7 +65,7 @@ static struct qn_column make_column(const struct qn_curve *curve, size_t from,
         return made;
     }
     if (curve->smooth > 0) {
-        double v = smoothed(curve, to, &all);
+        double v = smoothed(curve, average, to, &all);
         made.first = made.last = made.lo = made.hi = v;
         return made;
     }
@@ -50,6 +81,7 @@ static struct qn_column make_column(const struct qn_curve *curve, size_t from,
 void qn_curve_columns(const struct qn_curve *curve, const struct qn_axis *x,
                       struct qn_column *columns, int n)
 {
+    struct average average = {0};
     size_t from = 0, len = 0;
     if (curve->series != NULL) {
         len = qn_series_len(curve->series);
@@ -61,7 +93,7 @@ void qn_curve_columns(const struct qn_curve *curve, const struct qn_axis *x,
         }
         columns[k] = (struct qn_column){0};
         if (to > from) {
-            columns[k] = make_column(curve, from, to);
+            columns[k] = make_column(curve, &average, from, to);
             from = to;
         }
     }

@@ -286,6 +286,26 @@ static void a_long_smoothed_curve_is_the_mean_of_its_columns(void **state)
     qn_series_free(s);
 }
 
+static void a_smoothed_column_is_the_average_at_its_point(void **state)
+{
+    (void)state;
+    struct qn_series *s = qn_series_new();
+    for (int i = 0; i < 1000; i++) {
+        qn_series_add(s, i, i % 11 == 0 ? (double)NAN : 1 + i * i % 17);
+    }
+    const struct qn_curve curve = {.series = s, .smooth = 0.9};
+    struct qn_column columns[1000]; /* a point each */
+    columns_of(&curve, columns, 1000);
+    for (int i = 0; i < 1000; i++) {
+        double expected = qn_series_smooth(s, (size_t)i, curve.smooth);
+        assert_int_equal(columns[i].any, i % 11 != 0);
+        /* Another order of summation: a few units of rounding. */
+        assert_true(!columns[i].any ||
+                    fabs(columns[i].last - expected) < 1e-12 * expected);
+    }
+    qn_series_free(s);
+}
+
 static void a_million_points_draw(void **state)
 {
     (void)state;
@@ -566,6 +586,7 @@ int main(void)
         cmocka_unit_test(spikes_survive_decimation),
         cmocka_unit_test(columns_share_out_all_points),
         cmocka_unit_test(a_long_smoothed_curve_is_the_mean_of_its_columns),
+        cmocka_unit_test(a_smoothed_column_is_the_average_at_its_point),
         cmocka_unit_test(a_million_points_draw),
         cmocka_unit_test(only_the_last_drawn_curve_owns_a_cell),
         cmocka_unit_test(values_that_are_not_finite_are_gaps),
