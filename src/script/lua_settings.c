@@ -206,6 +206,21 @@ static void add_problem(lua_State *L, const struct qn_lua_options *o)
     lua_rawseti(L, o->problems, (lua_Integer)lua_rawlen(L, o->problems) + 1);
 }
 
+/* Put the text on top, which is popped, under path. A key may come twice in one
+ * table, as model.hidden and inside model; then both must say the same, since
+ * neither is the first. */
+static void put(lua_State *L, const struct qn_lua_options *o, const char *path)
+{
+    bool twice =
+        lua_getfield(L, o->map, path) != LUA_TNIL && !lua_rawequal(L, -1, -2);
+    lua_pop(L, 1);
+    if (twice) {
+        lua_pushfstring(L, "%s is given twice", path);
+        add_problem(L, o);
+    }
+    lua_setfield(L, o->map, path);
+}
+
 static const char *group_name(const char *prefix)
 {
     return prefix[0] == '\0' ? "options" : prefix;
@@ -233,9 +248,7 @@ static void add_spec(lua_State *L, const struct qn_lua_options *o, int index,
     lua_getiuservalue(L, index, 1);
     int given = lua_gettop(L);
     for (lua_pushnil(L); lua_next(L, given) != 0;) {
-        lua_pushvalue(L, -2);
-        lua_insert(L, -2);
-        lua_rawset(L, o->map);
+        put(L, o, lua_tostring(L, -2));
     }
     lua_pop(L, 1);
 }
@@ -250,9 +263,8 @@ static void add_entry(lua_State *L, const struct qn_lua_options *o,
     int value = lua_gettop(L);
     const struct qn_key_info *info = qn_key_find(path);
     if (info != NULL) {
-        bool good = push_value(L, info, value);
-        if (good) {
-            lua_setfield(L, o->map, path);
+        if (push_value(L, info, value)) {
+            put(L, o, path);
         } else {
             add_problem(L, o);
         }

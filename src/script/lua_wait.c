@@ -20,11 +20,11 @@
 
 /* --- wait --------------------------------------------------------------- */
 
-/* Seconds of the option, INFINITY without one. */
+/* Seconds of the option, HUGE_VAL without one. */
 static double check_timeout(lua_State *L, int options)
 {
     int type = lua_getfield(L, options, "timeout");
-    double seconds = INFINITY;
+    double seconds = HUGE_VAL;
     if (type == LUA_TNUMBER) {
         seconds = (double)lua_tonumber(L, -1);
     } else if (type != LUA_TNIL) {

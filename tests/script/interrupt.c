@@ -133,6 +133,10 @@ static void an_interrupted_question_is_forgotten(void **state)
     assert_string_equal(printed(f), "nil\tinterrupted\tinterrupted\n");
     f->interrupt_at = 0;
     must(f, "assert(run:evaluate('test').loss > 0)");
+    struct qn_note
+        note; /* the first ticket of this lab was the forgotten one */
+    assert_true(qn_lab_answer(f->lab, 1, &note));
+    assert_int_equal(note.status, QN_ENOTFOUND);
     must(f, "run:stop{ save = false } run:wait()");
 }
 

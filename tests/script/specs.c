@@ -159,6 +159,23 @@ static void steps_and_epochs_are_not_given_together(void **state)
                   "1\n");
 }
 
+static void a_key_is_given_once(void **state)
+{
+    struct script_fixture *f = *state;
+    assert_fails(f,
+                 "qn.train{ data = { train = TEXT }, model = { hidden = 8 "
+                 "}, ['model.hidden'] = 9 }",
+                 "model.hidden is given twice");
+    assert_fails(f,
+                 "qn.preset('demo', { model = qn.qrnn{ hidden = 8 }, "
+                 "['model.hidden'] = 9 })",
+                 "model.hidden is given twice");
+    assert_prints(f,
+                  "qn.preset('demo', { model = qn.qrnn{ hidden = 8 }, "
+                  "['model.layers'] = 5 }).model.layers",
+                  "5\n");
+}
+
 static void a_spec_in_the_wrong_place_is_named(void **state)
 {
     struct script_fixture *f = *state;
@@ -242,6 +259,7 @@ int main(void)
         TEST(the_text_of_a_spec_makes_it_again),
         TEST(with_checks_what_it_changes),
         TEST(steps_and_epochs_are_not_given_together),
+        TEST(a_key_is_given_once),
         TEST(a_spec_in_the_wrong_place_is_named),
         TEST(a_whole_spec_replaces_what_a_preset_says_of_it),
         TEST(a_corpus_says_what_it_found),
