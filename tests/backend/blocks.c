@@ -10,12 +10,15 @@
 
 #include <stdlib.h>
 
+/* The most rows in a block here. */
+enum { ROWS = 400 };
+
 static void check_cover(struct qn_batch batch)
 {
     int rows = batch.sequences * batch.steps;
     int *seen = qn_xcalloc((size_t)rows, sizeof *seen);
     int largest = qn_largest_block(&batch);
-    assert_true(largest >= 1 && largest <= QN_BLOCK_ROWS);
+    assert_true(largest >= 1 && largest <= ROWS);
     for (int s = 0; s < batch.slices; s++)
         for (int i = 0; i < qn_n_blocks(&batch, s); i++) {
             struct qn_block k = qn_block_at(&batch, s, i);
@@ -34,13 +37,12 @@ static void check_cover(struct qn_batch batch)
 static void every_row_is_in_one_block(void **state)
 {
     (void)state;
-    static const int steps[] = {1,   2, 100, QN_BLOCK_ROWS, QN_BLOCK_ROWS + 1,
-                                2500};
+    static const int steps[] = {1, 2, 100, ROWS, ROWS + 1, 2500};
     static const int sequences[] = {1, 2, 3, 20, 129};
     for (int t = 0; t < 6; t++)
         for (int b = 0; b < 5; b++)
             for (int slices = 1; slices <= 5; slices++) {
-                struct qn_batch batch = {sequences[b], steps[t], slices};
+                struct qn_batch batch = {sequences[b], steps[t], slices, ROWS};
                 check_cover(batch);
             }
 }
@@ -48,7 +50,7 @@ static void every_row_is_in_one_block(void **state)
 static void whole_sequences_share_a_block_when_they_fit(void **state)
 {
     (void)state;
-    struct qn_batch batch = {64, QN_BLOCK_ROWS / 4, 2};
+    struct qn_batch batch = {64, ROWS / 4, 2, ROWS};
     assert_false(qn_batch_by_time(&batch));
     assert_int_equal(qn_n_blocks(&batch, 0), 8);
     assert_int_equal(qn_block_at(&batch, 1, 0).first, 32);
@@ -58,7 +60,7 @@ static void whole_sequences_share_a_block_when_they_fit(void **state)
 static void few_sequences_are_split_by_time(void **state)
 {
     (void)state;
-    struct qn_batch batch = {1, 100, 2};
+    struct qn_batch batch = {1, 100, 2, ROWS};
     assert_true(qn_batch_by_time(&batch));
     assert_int_equal(qn_block_at(&batch, 1, 0).from, 50);
 }

@@ -33,15 +33,15 @@ static int divide_up(int n, int by)
 static bool of_whole_sequences(const struct qn_batch *b,
                                const struct qn_block *slice)
 {
-    return slice->steps == b->steps && b->steps <= QN_BLOCK_ROWS;
+    return slice->steps == b->steps && b->steps <= b->block_rows;
 }
 
 int qn_n_blocks(const struct qn_batch *batch, int slice)
 {
     struct qn_block all = slice_of(batch, slice);
     if (of_whole_sequences(batch, &all))
-        return divide_up(all.sequences, QN_BLOCK_ROWS / all.steps);
-    return all.sequences * divide_up(all.steps, QN_BLOCK_ROWS);
+        return divide_up(all.sequences, batch->block_rows / all.steps);
+    return all.sequences * divide_up(all.steps, batch->block_rows);
 }
 
 struct qn_block qn_block_at(const struct qn_batch *batch, int slice, int i)
@@ -55,7 +55,7 @@ struct qn_block qn_block_at(const struct qn_batch *batch, int slice, int i)
         block.sequences = qn_split(all.sequences, n, i + 1) - from;
         return block;
     }
-    int pieces = divide_up(all.steps, QN_BLOCK_ROWS);
+    int pieces = divide_up(all.steps, batch->block_rows);
     int from = qn_split(all.steps, pieces, i % pieces);
     block.first = all.first + i / pieces;
     block.sequences = 1;

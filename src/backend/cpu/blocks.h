@@ -9,11 +9,9 @@
 
 #include <stdbool.h>
 
-/* The most rows in a block. */
-#define QN_BLOCK_ROWS 400
-
 struct qn_batch {
     int sequences, steps, slices;
+    int block_rows; /* the most in a block */
 };
 
 struct qn_block {

@@ -26,36 +26,31 @@ static double square_sum(const float *x, size_t n)
     return sum;
 }
 
-static void sigmoid(float *restrict x, const float *restrict bias, size_t n)
+static void sigmoid(float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        x[i] = qn_vsigmoid(x[i] + bias[i]);
+        x[i] = qn_vsigmoid(x[i]);
 }
 
-static void candidate_tanh(float *restrict x, const float *restrict bias,
-                           float alpha, size_t n)
+static void candidate_tanh(float *x, float alpha, size_t n)
 {
     (void)alpha;
     for (size_t i = 0; i < n; i++)
-        x[i] = qn_vtanh(x[i] + bias[i]);
+        x[i] = qn_vtanh(x[i]);
 }
 
 /* NaN is not <= 0 and stays. */
-static void candidate_relu(float *restrict x, const float *restrict bias,
-                           float alpha, size_t n)
+static void candidate_relu(float *x, float alpha, size_t n)
 {
     (void)alpha;
-    for (size_t i = 0; i < n; i++) {
-        float a = x[i] + bias[i];
-        x[i] = a <= 0.0f ? 0.0f : a;
-    }
+    for (size_t i = 0; i < n; i++)
+        x[i] = x[i] <= 0.0f ? 0.0f : x[i];
 }
 
-static void candidate_elu(float *restrict x, const float *restrict bias,
-                          float alpha, size_t n)
+static void candidate_elu(float *x, float alpha, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        x[i] = qn_velu(x[i] + bias[i], alpha);
+        x[i] = qn_velu(x[i], alpha);
 }
 
 static void candidate_tanh_grad(float *restrict z, const float *restrict dz,

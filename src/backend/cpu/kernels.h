@@ -43,10 +43,10 @@ struct qn_kernels {
     void (*add)(float *y, const float *x, size_t n);
     double (*square_sum)(const float *x, size_t n);
 
-    /* x = activation(x + bias), with candidates by enum qn_activation (the
-     * dual ones treat each of their blocks alike). */
-    void (*sigmoid)(float *x, const float *bias, size_t n);
-    void (*candidate[5])(float *x, const float *bias, float alpha, size_t n);
+    /* x = activation(x), with candidates by enum qn_activation (the dual ones
+     * treat each of their blocks alike). */
+    void (*sigmoid)(float *x, size_t n);
+    void (*candidate[5])(float *x, float alpha, size_t n);
     /* z, an activated block, becomes sign * dz * slope of the activation. */
     void (*candidate_grad[5])(float *z, const float *dz, float sign,
                               float alpha, size_t n);

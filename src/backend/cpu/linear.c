@@ -5,11 +5,14 @@
 
 #include <string.h>
 
+/* Nothing waits in the cache between products here, and a large vocabulary
+ * makes a weight that is costly to pack: blocks are larger than a layer's. */
+#define BLOCK_ROWS 1600
+
 struct linear_job {
     const struct qn_kernels *kernels;
     struct qn_product product; /* y: the output, or its gradient */
     struct qn_batch batch;
-    const float *bias;           /* forward */
     struct qn_seq d_x;           /* backward */
     struct qn_partials partials; /* backward */
     float *work;                 /* [slices, task_work] */
@@ -29,7 +32,7 @@ static struct linear_job open_job(struct qn_cpu *cpu, struct qn_tensor y,
                     .outputs = outputs,
                     .weight = qn_floats(weight),
                     .y = qn_floats(y)},
-        .batch = {x->batch, x->steps, cpu->host.slices},
+        .batch = {x->batch, x->steps, cpu->host.slices, BLOCK_ROWS},
     };
     int rows = qn_largest_block(&job.batch);
     job.product_work = qn_lines(qn_product_work(&job.product, rows));
@@ -58,9 +61,6 @@ static void forward_slice(void *arg, int slice)
     for (int i = 0; i < n; i++) {
         struct qn_block block = qn_block_at(&job->batch, slice, i);
         qn_product_forward(&job->product, &block, task_work(job, slice));
-        for (int r = 0; r < block.sequences * block.steps; r++)
-            job->kernels->add(block_row(job, &block, r), job->bias,
-                              job->product.outputs);
     }
 }
 
@@ -70,7 +70,7 @@ void qn_cpu_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
     struct qn_cpu *cpu = (struct qn_cpu *)be;
     qn_check_linear(y, &x, weight, bias);
     struct linear_job job = open_job(cpu, y, &x, weight, bias.count);
-    job.bias = qn_floats(bias);
+    job.product.bias = qn_floats(bias);
     job.work = qn_cpu_work(cpu, (size_t)job.batch.slices * job.task_work);
     if (job.work)
         qn_pool_run(cpu->host.pool, job.batch.slices, forward_slice, &job);

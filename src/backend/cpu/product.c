@@ -65,21 +65,28 @@ static struct matrix windows(const struct qn_product *p,
     return copied;
 }
 
+/* The bias goes in before the product is added to it: with beta = 0 the BLAS
+ * would pass over y just so, to clear it. */
 void qn_product_forward(const struct qn_product *p,
                         const struct qn_block *block, float *work)
 {
     struct matrix x = windows(p, block, work);
+    float *y = y_of(p, block);
+    int rows = block->sequences * block->steps;
+    for (int i = 0; i < rows; i++)
+        memcpy(y + (size_t)i * p->outputs, p->bias, p->outputs * sizeof *y);
     struct qn_gemm product = {
-        .c = y_of(p, block),
+        .c = y,
         .a = x.data,
         .b = p->weight,
-        .m = block->sequences * block->steps,
+        .m = rows,
         .n = (int)p->outputs,
         .k = (int)window_floats(p),
         .lda = x.pitch,
         .ldb = window_floats(p),
         .ldc = p->outputs,
         .trans_b = true,
+        .beta = 1.0f,
     };
     qn_gemm(&product);
 }

@@ -1,6 +1,6 @@
 /* product.h - the product of a causal window with a weight, block by block.
  *
- *     y[b, t] = W x[b, t-n+1 .. t]          W [outputs, n, D]
+ *     y[b, t] = W x[b, t-n+1 .. t] + bias          W [outputs, n, D]
  *
  * The windows of a block are copied into a matrix [rows, n*D] first: the copy
  * stays in the cache and costs a hundredth of the product, and what follows is
@@ -20,14 +20,14 @@ struct qn_product {
     struct qn_seq x;
     int window;
     size_t outputs;
-    const float *weight;
+    const float *weight, *bias;
     float *y; /* [B, T, outputs]; on the way back its gradient */
 };
 
 /* Floats of work that a block of this many rows takes. */
 size_t qn_product_work(const struct qn_product *p, int rows);
 
-/* y = the product, in the rows of the block. */
+/* y = the product and the bias, in the rows of the block. */
 void qn_product_forward(const struct qn_product *p,
                         const struct qn_block *block, float *work);
 /* dw = beta dw + the block's share of the weight's gradient. */
