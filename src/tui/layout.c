@@ -91,3 +91,11 @@ void qn_layout(int rows, int cols, enum qn_pane maximised, int input_rows,
         place_panes(room, rows, out);
     }
 }
+
+void qn_layout_focus(struct qn_layout *layout, enum qn_pane focus)
+{
+    if (focus == QN_PANE_CELLS && layout->pane[QN_PANE_CELLS].rows == 0) {
+        layout->pane[QN_PANE_CELLS] = layout->pane[QN_PANE_LOSS];
+        layout->pane[QN_PANE_LOSS] = (struct qn_rect){0};
+    }
+}

@@ -95,6 +95,20 @@ static void narrow_screens_show_the_loss_alone(void **state)
     assert_true(layout(24, 72).pane[QN_PANE_CELLS].rows > 0);
 }
 
+static void the_focused_chart_is_shown_where_one_fits(void **state)
+{
+    (void)state;
+    struct qn_layout l = layout(24, 60), wide = layout(24, 80);
+    struct qn_layout same = wide;
+    qn_layout_focus(&l, QN_PANE_LOSS);
+    assert_int_equal(l.pane[QN_PANE_LOSS].cols, 60);
+    qn_layout_focus(&l, QN_PANE_CELLS);
+    assert_int_equal(l.pane[QN_PANE_CELLS].cols, 60);
+    assert_int_equal(l.pane[QN_PANE_LOSS].rows, 0);
+    qn_layout_focus(&same, QN_PANE_CELLS);
+    assert_memory_equal(&same, &wide, sizeof wide);
+}
+
 static void narrow_tall_screens_stack_the_charts(void **state)
 {
     (void)state;
@@ -141,6 +155,7 @@ int main(void)
         cmocka_unit_test(rectangles_are_inside_and_apart_for_all_sizes),
         cmocka_unit_test(wide_screens_give_the_loss_the_larger_part),
         cmocka_unit_test(narrow_screens_show_the_loss_alone),
+        cmocka_unit_test(the_focused_chart_is_shown_where_one_fits),
         cmocka_unit_test(narrow_tall_screens_stack_the_charts),
         cmocka_unit_test(low_screens_keep_status_and_prompt),
         cmocka_unit_test(a_maximised_pane_has_the_others_room),
