@@ -138,23 +138,21 @@ static bool cut_line(char *text, const char *line)
 }
 
 /* Cut what lies below the chunk, which is the program's own. Returns whether
- * anything but the chunk's own line is left. */
+ * anything but a line typed at the prompt is left. */
 static bool cut_traceback(char *text)
 {
-    char *chunk = strstr(text, "in main chunk");
-    char *end = chunk == NULL ? NULL : strchr(chunk, '\n');
-    if (end != NULL) {
-        *end = '\0';
-    }
     while (cut_line(text, "\t[C]: in ?") ||
            cut_line(text, "\t(...tail calls...)")) {
     }
-    int functions = chunk == NULL ? 1 : 0;
+    int functions = 0;
     for (char *line = strchr(text, '\n'); line != NULL;
          line = strchr(line + 1, '\n')) {
-        functions += strncmp(line + 1, "\t[C]: ", 6) != 0;
+        size_t len = strcspn(line + 1, "\n");
+        bool typed = strncmp(line + 1, "\tprompt:", 8) == 0 && len > 13 &&
+                     strncmp(line + 1 + len - 13, "in main chunk", 13) == 0;
+        functions += !typed && strncmp(line + 1, "\t[C]: ", 6) != 0;
     }
-    return functions > 1;
+    return functions > 0;
 }
 
 static void add_traceback(lua_State *L, struct qn_str *text)

@@ -1,6 +1,7 @@
 /* prompt.c - chunks as they are typed: values, errors, what is not allowed. */
 #include "script_fixture.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -67,6 +68,7 @@ static void an_error_shows_the_way_to_it_and_no_more(void **state)
     must(f, "function f() error('deep') end function g() f() end");
     assert_fails(f, "g() x = 1", "prompt:1: deep\nstack traceback:\n");
     assert_holds(complained(f), "in function 'g'");
+    assert_holds(complained(f), "in main chunk\n");
     assert_null(strstr(complained(f), "[C]: in ?"));
     assert_fails(f, "error({})", "the error value is a table");
     assert_fails(f,
@@ -218,6 +220,18 @@ static void a_file_gets_its_arguments(void **state)
     assert_string_equal(printed(f), "one\ttwo\t2\t2\tscript.lua\n");
 }
 
+static void a_file_within_a_file_keeps_the_way_to_it(void **state)
+{
+    struct script_fixture *f = *state;
+    free(fixture_write(f->base, "inner.lua", "error('inside')"));
+    assert_int_equal(run_text(f, "\ndofile(arg[0]:gsub('script', 'inner'))"),
+                     QN_SCRIPT_ERROR);
+    assert_holds(complained(f), "inner.lua:1: inside");
+    assert_holds(complained(f), "script.lua:2: in main chunk");
+    assert_fails(f, "dofile((TEXT:gsub('text.txt', 'inner.lua')))",
+                 "inner.lua:1: in main chunk");
+}
+
 static void a_files_error_names_file_and_line(void **state)
 {
     struct script_fixture *f = *state;
@@ -256,6 +270,7 @@ int main(void)
         TEST(exit_ends_the_chunk_whatever_catches_it),
         TEST(pcall_and_its_kin_do_as_in_lua),
         TEST(a_file_gets_its_arguments),
+        TEST(a_file_within_a_file_keeps_the_way_to_it),
         TEST(a_files_error_names_file_and_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
