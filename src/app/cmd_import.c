@@ -3,7 +3,6 @@
 
 #include "app/context.h"
 #include "app/out.h"
-#include "app/run_name.h"
 #include "train/import.h"
 
 #include <stdlib.h>
@@ -34,8 +33,6 @@ int qn_cmd_import(const struct qn_args *args)
         return qn_give_up(status, &err);
     }
     qn_context_init(&c, args);
-    const char *preset = args->option[QN_OPT_PRESET];
-    qn_name_run(c.store, preset != NULL ? preset : "import", &spec);
     status = qn_import(&c.env, args->words[0], &spec, &id, &err);
     if (status == QN_OK) {
         print(&out, args->option[QN_OPT_JSON] != NULL, id);

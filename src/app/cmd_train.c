@@ -4,7 +4,7 @@
 #include "app/context.h"
 #include "app/interrupt.h"
 #include "app/report.h"
-#include "app/run_name.h"
+#include "app/run_state.h"
 
 #include "base/file.h"
 #include "store/run_dir.h"
@@ -122,7 +122,6 @@ int qn_cmd_train(const struct qn_args *args)
     }
     struct qn_context c;
     qn_context_init(&c, args);
-    qn_name_run(c.store, args->option[QN_OPT_PRESET], &spec);
     int result = train_spec(args, &c, &spec);
     qn_context_fini(&c);
     return result;

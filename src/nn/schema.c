@@ -33,9 +33,9 @@ static const char *const restores[] = {"best", "none", NULL};
 static const char *const on_nans[] = {"pause", "stop", "ignore", NULL};
 
 static const struct qn_schema_key schema[] = {
-    {INFO("name", QN_KEY_TEXT, "none", .range_text = "", .live = false,
-          .help = "name of the run; none: the preset's and a number"),
-     FIELD(name), .optional = true, .one_line = true},
+    {INFO("name", QN_KEY_TEXT, "run-*", .range_text = "", .live = false,
+          .help = "name of the run; -* at its end becomes a number"),
+     FIELD(name), .one_line = true},
     {INFO("tags", QN_KEY_TEXT, "none", .range_text = "", .live = true,
           .help = "words to find the run by, with commas between"),
      FIELD(tags), .optional = true, .one_line = true},

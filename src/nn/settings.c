@@ -176,6 +176,9 @@ enum qn_status qn_settings_preset(struct qn_settings *s, const char *preset,
         for (const char *const *a = p->assignments; *a != NULL; a++) {
             qn_settings_assign(s, *a, QN_FROM_PRESET);
         }
+        char *name = qn_xasprintf("%s-*", preset);
+        qn_settings_set(s, "name", name, QN_FROM_PRESET);
+        free(name);
         return QN_OK;
     }
     return no_preset(preset, err);

@@ -230,3 +230,33 @@ enum qn_status qn_store_find(const char *store, const char *run, char **path,
     free_ids(&ids);
     return status;
 }
+
+/* The number in "prefix<number>", 0 when the name is none of these. */
+static int64_t number_of(const char *name, const char *prefix, size_t len)
+{
+    int64_t number;
+    if (strncmp(name, prefix, len) != 0 || !qn_parse_int(name + len, &number)) {
+        return 0;
+    }
+    return number;
+}
+
+char *qn_store_fresh_name(const char *store, const char *name)
+{
+    if (!qn_ends_with(name, "-*")) {
+        return qn_xstrdup(name);
+    }
+    size_t len = strlen(name) - 1; /* the hyphen included */
+    struct qn_run_summary *runs = NULL;
+    int n = 0;
+    int64_t last = 0;
+    /* An unreadable store is an error of the run itself, soon enough. */
+    if (qn_store_list(store, &runs, &n, NULL, NULL) == QN_OK) {
+        for (int i = 0; i < n; i++) {
+            int64_t number = number_of(runs[i].name, name, len);
+            last = number > last ? number : last;
+        }
+        free(runs);
+    }
+    return qn_xasprintf("%.*s%lld", (int)len, name, (long long)last + 1);
+}

@@ -2,8 +2,10 @@
 #include "train/trainer_self.h"
 
 #include "base/mem.h"
+#include "store/store.h"
 #include "train/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char *backend_name(const struct qn_train_env *env)
@@ -126,11 +128,14 @@ enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
     struct qn_json code_json = {0};
     struct qn_str vocab = {0};
     struct qn_code code = qn_trainer_code(t);
+    char *name = qn_store_fresh_name(t->env.store, t->spec.name);
+    (void)snprintf(t->spec.name, sizeof t->spec.name, "%s", name);
+    free(name);
     qn_spec_json(&t->spec, &spec);
     qn_code_json(&code, &code_json);
     qn_vocab_text(qn_corpus_vocab(t->corpus), &vocab);
     struct qn_run_files files = {
-        .name = t->spec.name[0] ? t->spec.name : "run",
+        .name = t->spec.name,
         .spec_json = spec.text.text,
         .vocab_txt = vocab.text ? vocab.text : "",
         .code_json = code_json.text.text,

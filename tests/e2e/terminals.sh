@@ -9,7 +9,7 @@ look() {
     wait_for 'near'
     wait_for 'loss [0-9]'
     key C-d
-    wait_for 'quit'
+    wait_for 'quit\?'
     key y
     wait_shell
 }

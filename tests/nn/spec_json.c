@@ -134,7 +134,7 @@ static void unset_values_are_null_and_periods_are_strings(void **state)
     struct qn_spec spec = finished(s);
     qn_spec_json(&spec, &json);
     const char *text = json.text.text;
-    assert_non_null(strstr(text, "{\"name\":null,"));
+    assert_non_null(strstr(text, "\"tags\":null,"));
     assert_non_null(strstr(text, "\"epochs\":10,\"steps\":null,"));
     assert_non_null(strstr(text, "\"data\":{\"train\":\"a\xc3\xa9\","
                                  "\"valid\":0.05,"));

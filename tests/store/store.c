@@ -44,6 +44,25 @@ static struct qn_run_summary *listed(const char *store, int n, int n_bad)
     return runs;
 }
 
+static void check_fresh(const char *store, const char *name,
+                        const char *expected)
+{
+    char *fresh = qn_store_fresh_name(store, name);
+    assert_string_equal(fresh, expected);
+    free(fresh);
+}
+
+static void a_fresh_name_has_the_first_number_above_all_others(void **state)
+{
+    free(put_run(*state, "20260101T000000Z-0001-a", "{\"name\":\"a/b-2\"}"));
+    free(put_run(*state, "20260102T000000Z-0002-b", "{\"name\":\"a/b-9\"}"));
+    free(put_run(*state, "20260103T000000Z-0003-c", "{\"name\":\"a/b-x\"}"));
+    check_fresh(*state, "a/b-*", "a/b-10");
+    check_fresh(*state, "a/bc-*", "a/bc-1");
+    check_fresh(*state, "a/b", "a/b");
+    check_fresh("/none/there", "run-*", "run-1");
+}
+
 static void a_missing_or_empty_store_has_no_runs(void **state)
 {
     char *none = qn_path_join(*state, "none");
@@ -276,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_store_is_given_set_or_in_the_state_folder),
+        IN_SCRATCH(a_fresh_name_has_the_first_number_above_all_others),
         IN_SCRATCH(a_missing_or_empty_store_has_no_runs),
         IN_SCRATCH(runs_are_listed_oldest_first),
         IN_SCRATCH(what_cannot_be_read_is_counted),

@@ -1,0 +1,29 @@
+/* run_state.c - whether a run has ended. */
+#include "app/run_state.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+bool qn_run_has_ended(const char *store, const char *path)
+{
+    static const char *const ends[] = {"done", "stopped", "failed"};
+    struct qn_run_summary *runs = NULL;
+    int n = 0;
+    bool ended = false;
+    if (path == NULL || qn_store_list(store, &runs, &n, NULL, NULL) != QN_OK) {
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!qn_str_eq(runs[i].id, qn_path_base(path))) {
+            continue;
+        }
+        for (size_t e = 0; e < sizeof ends / sizeof ends[0]; e++) {
+            ended |= qn_str_eq(runs[i].state, ends[e]);
+        }
+    }
+    free(runs);
+    return ended;
+}
