@@ -168,20 +168,39 @@ static enum qn_status read_floats(const struct qn_st_file *f, const char *path,
     return QN_OK;
 }
 
+/* Counters beyond this are damage; so far doubles hold every whole number. */
+#define MOST_COUNTED 9007199254740992.0
+
+static enum qn_status read_field(const struct qn_st_file *f, const char *path,
+                                 const struct field *field,
+                                 struct qn_progress *p, struct qn_err *err)
+{
+    const struct qn_st_tensor *t;
+    enum qn_status status = find(f, path, field->name, 1, &t, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    void *to = (char *)p + field->offset;
+    double value = qn_st_value(t, 0);
+    if (field->dtype == QN_F64) {
+        *(double *)to = value;
+        return QN_OK;
+    }
+    if (!(value >= -1 && value <= MOST_COUNTED)) {
+        return qn_fail(err, QN_EFORMAT, "%s: %s is %g, which is no count", path,
+                       field->name, value);
+    }
+    *(int64_t *)to = (int64_t)value;
+    return QN_OK;
+}
+
 static enum qn_status read_fields(const struct qn_st_file *f, const char *path,
                                   struct qn_progress *p, struct qn_err *err)
 {
     for (size_t i = 0; i < N_FIELDS; i++) {
-        const struct qn_st_tensor *t;
-        enum qn_status status = find(f, path, fields[i].name, 1, &t, err);
+        enum qn_status status = read_field(f, path, &fields[i], p, err);
         if (status != QN_OK) {
             return status;
-        }
-        char *at = (char *)p + fields[i].offset;
-        if (fields[i].dtype == QN_F64) {
-            *(double *)(void *)at = qn_st_value(t, 0);
-        } else {
-            *(int64_t *)(void *)at = (int64_t)qn_st_value(t, 0);
         }
     }
     if (p->step < 0 || p->updates < 0 || p->segment < 0 || p->epoch < 0) {

@@ -44,6 +44,7 @@ struct qn_worker {
     struct qn_outlet *outlet;
     struct qn_queue *commands;
     pthread_t thread;
+    bool joined;            /* owner */
     atomic_int stop_wanted; /* enum stop_level; raised by the owner */
     atomic_bool ended;      /* set by the worker's thread, last of all */
     int stop_seen;          /* worker's thread: the level being obeyed */
@@ -377,7 +378,7 @@ void qn_worker_free(struct qn_worker *w, bool save)
     }
     struct qn_command c = {.kind = QN_CMD_STOP, .save = save};
     (void)qn_worker_post(w, &c); /* false when it has ended already */
-    qn_thread_join(w->thread);
+    qn_worker_join(w);
     qn_queue_free(w->commands);
     qn_outlet_free(w->outlet);
     free(w);
@@ -386,6 +387,14 @@ void qn_worker_free(struct qn_worker *w, bool save)
 bool qn_worker_ended(struct qn_worker *w)
 {
     return atomic_load(&w->ended);
+}
+
+void qn_worker_join(struct qn_worker *w)
+{
+    if (!w->joined) {
+        qn_thread_join(w->thread);
+        w->joined = true;
+    }
 }
 
 bool qn_worker_take_step(struct qn_worker *w, struct qn_step_record *out)

@@ -55,6 +55,8 @@ void qn_worker_free(struct qn_worker *w, bool save);
 bool qn_worker_post(struct qn_worker *w, const struct qn_command *c);
 /* The thread has ended (the run is done, stopped or failed). */
 bool qn_worker_ended(struct qn_worker *w);
+/* Wait for that: soon, once a note has told the end; else it takes a run. */
+void qn_worker_join(struct qn_worker *w);
 
 /* UI thread: take what is new. */
 bool qn_worker_take_step(struct qn_worker *w, struct qn_step_record *out);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -127,6 +128,31 @@ static void a_state_of_another_size_is_refused_untouched(void **state)
     parts_fini(&b);
 }
 
+static void counters_that_cannot_be_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    static const double wrong[] = {1e300, -5, (double)NAN};
+    struct qn_spec spec = fixture_spec(f, NULL);
+    struct parts a;
+    struct qn_err err;
+    parts_init(&a, &spec);
+    char *path = qn_path_join(f->folder, "state.safetensors");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct qn_st_tensor step = {.name = "step",
+                                    .dtype = QN_F64,
+                                    .n_dims = 1,
+                                    .dim = {1},
+                                    .data = &wrong[i]};
+        struct qn_progress at = qn_progress_zero();
+        assert_int_equal(qn_st_write(path, &step, 1, NULL, 0, &err), QN_OK);
+        assert_int_equal(qn_state_load(path, &at, &a.optim, a.pass, &err),
+                         QN_EFORMAT);
+        assert_non_null(strstr(err.text, "no count"));
+    }
+    free(path);
+    parts_fini(&a);
+}
+
 static void sgd_has_no_moments(void **state)
 {
     struct fixture *f = *state;
@@ -168,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(what_is_saved_is_loaded),
         CASE(a_state_of_another_size_is_refused_untouched),
+        CASE(counters_that_cannot_be_are_refused),
         CASE(sgd_has_no_moments),
         CASE(an_update_follows_the_spec),
     };
