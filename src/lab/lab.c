@@ -200,6 +200,24 @@ static enum qn_status start_resumed(struct qn_lab *lab, struct qn_trainer *t,
     return status;
 }
 
+/* No worker of this lab has the run any more: one whose end has been told may
+ * need a moment to let go of the folder. */
+static enum qn_status make_free(struct qn_lab *lab, const char *path,
+                                struct qn_err *err)
+{
+    struct lab_run *run = qn_lab_find_dir(lab, path);
+    if (run == NULL || run->worker == NULL) {
+        return QN_OK;
+    }
+    if (qn_lab_state_active(run->state)) {
+        return qn_fail(err, QN_ESTATE, "run %s is %s already", run->folder,
+                       qn_lab_state_name(run->state));
+    }
+    qn_worker_join(run->worker);
+    (void)qn_lab_intake(lab, run);
+    return QN_OK;
+}
+
 enum qn_status qn_lab_resume_stored(struct qn_lab *lab, const char *name,
                                     const char *const *changes, int n,
                                     qn_run_id *out, struct qn_err *err)
@@ -213,10 +231,8 @@ enum qn_status qn_lab_resume_stored(struct qn_lab *lab, const char *name,
     struct qn_outlet *outlet = qn_outlet_new(lab->wake);
     struct qn_sink sink = qn_outlet_sink(outlet);
     struct qn_trainer *t = NULL;
-    struct lab_run *known = qn_lab_find_dir(lab, path);
-    if (known != NULL && known->worker != NULL) {
-        status = qn_fail(err, QN_ESTATE, "run %s is training already",
-                         known->folder);
+    status = make_free(lab, path, err);
+    if (status != QN_OK) {
         goto out;
     }
     status = qn_trainer_resume(&lab->env, path, changes, n, &sink, &t, err);

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "lab/tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,6 +113,21 @@ static void pausing_twice_and_resuming_twice_is_harmless(void **state)
     assert_int_equal(recorded_events(view(f, id).dir, "resume"), 1);
 }
 
+static void a_run_that_stops_shows_no_other_state_on_the_way(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id = start_run(f, endless, false);
+    assert_ok(qn_lab_pause(f->lab, id, &err));
+    assert_ok(qn_lab_unpause(f->lab, id, &err));
+    assert_ok(qn_lab_pause(f->lab, id, &err));
+    assert_ok(qn_lab_stop(f->lab, id, true, &err));
+    while (view(f, id).state != QN_LAB_STOPPED) {
+        assert_int_equal(view(f, id).state, QN_LAB_STOPPING);
+        wait_news(f);
+    }
+    assert_int_equal(recorded_events(view(f, id).dir, "pause"), 2);
+}
+
 static void a_paused_run_evaluates_and_writes(void **state)
 {
     struct lab_fixture *f = *state;
@@ -171,6 +187,27 @@ static void a_question_on_the_way_when_the_run_ends_is_answered(void **state)
     assert_int_equal(answer.status, QN_OK);
     assert_true(isfinite(answer.loss));
     wait_state(f, id, QN_LAB_STOPPED);
+}
+
+static void an_answer_wakes_a_loop_that_only_sleeps(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id = start_run(f, (const char *[]){"steps=2", NULL}, false);
+    wait_state(f, id, QN_LAB_DONE);
+    const struct lab_run *run = qn_lab_find(f->lab, id);
+    if (run->worker != NULL) {
+        qn_worker_join(run->worker);
+    }
+    while (qn_lab_poll(f->lab)) {
+        free(take_log(f));
+    }
+    qn_ticket ticket;
+    struct qn_note note;
+    assert_ok(qn_lab_evaluate(f->lab, id, QN_VALID, &ticket, &err));
+    do {
+        wait_news(f); /* sleeps before it looks */
+    } while (!qn_lab_answer(f->lab, ticket, &note));
+    assert_int_equal(note.status, QN_OK);
 }
 
 static void several_questions_to_an_ended_run_are_all_answered(void **state)
@@ -246,9 +283,11 @@ int main(void)
         WITH_LAB(setting_more_steps_moves_the_end),
         WITH_LAB(a_wrong_set_is_refused_at_once),
         WITH_LAB(pausing_twice_and_resuming_twice_is_harmless),
+        WITH_LAB(a_run_that_stops_shows_no_other_state_on_the_way),
         WITH_LAB(a_paused_run_evaluates_and_writes),
         WITH_LAB(a_run_that_has_ended_answers_from_its_folder),
         WITH_LAB(a_question_on_the_way_when_the_run_ends_is_answered),
+        WITH_LAB(an_answer_wakes_a_loop_that_only_sleeps),
         WITH_LAB(several_questions_to_an_ended_run_are_all_answered),
         WITH_LAB(a_failed_question_carries_its_sentence),
         WITH_LAB(commands_to_an_ended_run_are_refused),

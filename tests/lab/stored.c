@@ -95,9 +95,6 @@ static void a_resume_replaces_the_steps_after_its_checkpoint(void **state)
     wait_step(f, id, 14);
     assert_ok(qn_lab_stop(f->lab, id, false, &err));
     wait_state(f, id, QN_LAB_STOPPED);
-    while (qn_lab_find(f->lab, id)->worker != NULL) {
-        wait_news(f);
-    }
     int64_t reached = view(f, id).step;
     int64_t from = 0;
     char *folder = NULL;
@@ -153,9 +150,6 @@ static void a_done_run_says_so_when_resumed(void **state)
     struct qn_err err = {""};
     qn_run_id id = start_run(f, (const char *[]){"steps=2", NULL}, false);
     wait_state(f, id, QN_LAB_DONE);
-    while (qn_lab_find(f->lab, id)->worker != NULL) {
-        wait_news(f);
-    }
     qn_run_id again = 0;
     assert_int_equal(
         qn_lab_resume_stored(f->lab, view(f, id).dir, NULL, 0, &again, &err),
@@ -164,27 +158,54 @@ static void a_done_run_says_so_when_resumed(void **state)
     assert_int_equal(view(f, id).step, 2);
 }
 
+/* A run whose steps take next to no time. */
+static qn_run_id start_fast(struct lab_fixture *f, const char *steps)
+{
+    return start_run(f,
+                     (const char *[]){steps, "batch=1", "seq=1",
+                                      "model.layers=1", "model.hidden=1",
+                                      "model.embed=1", "threads=1", NULL},
+                     false);
+}
+
+static void assert_gapless(const struct qn_series *s)
+{
+    for (size_t i = 0; i < qn_series_len(s); i++) {
+        assert_true(qn_series_at(s, i).step == (double)i + 1);
+    }
+}
+
 /* More steps than the ring holds, and nobody looks until the end. */
 static void steps_that_the_ring_dropped_come_from_the_folder(void **state)
 {
     struct lab_fixture *f = *state;
-    qn_run_id id = start_run(
-        f,
-        (const char *[]){"steps=5000", "batch=1", "seq=1", "model.layers=1",
-                         "model.hidden=1", "model.embed=1", "threads=1", NULL},
-        false);
-    const struct lab_run *run = qn_lab_find(f->lab, id);
-    while (!qn_worker_ended(run->worker)) {
-        (void)sched_yield();
-    }
+    qn_run_id id = start_fast(f, "steps=5000");
+    struct lab_run *run = qn_lab_find(f->lab, id);
+    qn_worker_join(run->worker);
     assert_true(qn_worker_dropped_steps(run->worker) > 0);
     wait_state(f, id, QN_LAB_DONE);
     const struct qn_series *loss = qn_lab_series(f->lab, id, "train.loss");
     assert_int_equal(qn_series_len(loss), 5000);
-    for (size_t i = 0; i < 5000; i++) {
-        assert_true(qn_series_at(loss, i).step == (double)i + 1);
-    }
+    assert_gapless(loss);
     assert_int_equal(view(f, id).step, 5000);
+}
+
+/* Nobody looks for a while, and then the run goes on behind the gap. */
+static void a_gap_in_the_middle_is_filled(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id = start_fast(f, "steps=100000000");
+    const struct lab_run *run = qn_lab_find(f->lab, id);
+    while (qn_worker_dropped_steps(run->worker) == 0) {
+        (void)sched_yield();
+    }
+    (void)qn_lab_poll(f->lab);
+    wait_step(f, id, view(f, id).step + 100);
+    assert_ok(qn_lab_stop(f->lab, id, false, &err));
+    wait_state(f, id, QN_LAB_STOPPED);
+    const struct qn_series *loss = qn_lab_series(f->lab, id, "train.loss");
+    assert_int_equal(qn_series_len(loss), view(f, id).step);
+    assert_gapless(loss);
 }
 
 #define WITH_LAB(test)                                                         \
@@ -199,6 +220,7 @@ int main(void)
         WITH_LAB(a_resume_replaces_the_steps_after_its_checkpoint),
         WITH_LAB(a_run_cannot_be_resumed_twice_at_once),
         WITH_LAB(a_done_run_says_so_when_resumed),
+        WITH_LAB(a_gap_in_the_middle_is_filled),
         WITH_LAB(steps_that_the_ring_dropped_come_from_the_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
