@@ -279,7 +279,6 @@ static void adam(float *restrict w, const float *restrict g, float *restrict m,
     }
 }
 
-extern const struct qn_kernels QN_KERNELS;
 const struct qn_kernels QN_KERNELS = {
     .name = NAME(QN_KERNELS_NAME),
     .add = add,

@@ -76,6 +76,11 @@ struct qn_kernels {
                  const struct qn_adam *a, size_t n);
 };
 
+/* The tables; the last two exist on x86 only. */
+extern const struct qn_kernels qn_kernels_base;
+extern const struct qn_kernels qn_kernels_avx2;
+extern const struct qn_kernels qn_kernels_avx512;
+
 /* The fastest table that this processor runs. */
 const struct qn_kernels *qn_kernels_best(void);
 /* Table i of those that this processor runs, slowest first; NULL past the last.

@@ -1,12 +1,7 @@
 /* select.c - which of the compiled kernel tables this processor can run. */
 #include "backend/cpu/kernels.h"
 
-extern const struct qn_kernels qn_kernels_base;
-
 #ifdef QN_KERNELS_X86
-extern const struct qn_kernels qn_kernels_avx2;
-extern const struct qn_kernels qn_kernels_avx512;
-
 static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
