@@ -58,3 +58,7 @@ assert(tostring(run):match("^run 1 '.*': done, step 20 of 20, loss "))
 local _, _, code = run:set{ lr = 0.5 }
 assert(code == "state", "an ended run takes no more settings")
 assert(run:stop() == true, "but stopping it again is harmless")
+
+local said = tostring(run.config)
+assert(said:match('%["model.hidden"%] = 12'), said)
+assert(not said:match("activation"), "what is as ever is left out")
