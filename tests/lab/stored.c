@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "lab/tables.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,21 +189,20 @@ static void steps_that_the_ring_dropped_come_from_the_folder(void **state)
     assert_int_equal(view(f, id).step, 5000);
 }
 
-/* Nobody looks for a while, and then the run goes on behind the gap. */
-static void a_gap_in_the_middle_is_filled(void **state)
+/* Ten records are lost before the lab looks, as dropped ones would be: what
+ * comes after them shows the gap. */
+static void a_gap_before_later_steps_is_filled(void **state)
 {
     struct lab_fixture *f = *state;
-    qn_run_id id = start_fast(f, "steps=100000000");
+    qn_run_id id = start_fast(f, "steps=1000");
     const struct lab_run *run = qn_lab_find(f->lab, id);
-    while (qn_worker_dropped_steps(run->worker) == 0) {
-        (void)sched_yield();
+    struct qn_step_record lost;
+    for (int i = 0; i < 10;) {
+        i += qn_worker_take_step(run->worker, &lost);
     }
-    (void)qn_lab_poll(f->lab);
-    wait_step(f, id, view(f, id).step + 100);
-    assert_ok(qn_lab_stop(f->lab, id, false, &err));
-    wait_state(f, id, QN_LAB_STOPPED);
+    wait_state(f, id, QN_LAB_DONE);
     const struct qn_series *loss = qn_lab_series(f->lab, id, "train.loss");
-    assert_int_equal(qn_series_len(loss), view(f, id).step);
+    assert_int_equal(qn_series_len(loss), 1000);
     assert_gapless(loss);
 }
 
@@ -220,7 +218,7 @@ int main(void)
         WITH_LAB(a_resume_replaces_the_steps_after_its_checkpoint),
         WITH_LAB(a_run_cannot_be_resumed_twice_at_once),
         WITH_LAB(a_done_run_says_so_when_resumed),
-        WITH_LAB(a_gap_in_the_middle_is_filled),
+        WITH_LAB(a_gap_before_later_steps_is_filled),
         WITH_LAB(steps_that_the_ring_dropped_come_from_the_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
