@@ -16,6 +16,7 @@
 
 #define TURN 0.1          /* seconds that the host may block at once */
 #define RESUME_TURNS 3    /* that a thread may take to end */
+#define UTF8_MAX 4        /* bytes of a code point */
 #define SETTLE_SECONDS 1. /* that pause and resume wait for the trainer */
 
 /* --- wait --------------------------------------------------------------- */
@@ -378,6 +379,10 @@ int qn_lua_run_sample(lua_State *L)
     int results = take_answer(L, ticket, &note);
     if (results > 0) {
         return results;
+    }
+    if (strlen(note.text) + UTF8_MAX >= sizeof note.text) {
+        lua_warning(L, "run:sample: the text is longer than an answer holds",
+                    0);
     }
     lua_pushstring(L, note.text);
     return 1;

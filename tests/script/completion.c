@@ -140,6 +140,33 @@ static void an_endless_nesting_is_given_up(void **state)
     assert_string_equal(c.frame[0].callee, "");
 }
 
+/* Any line may be half typed: nothing is read beyond it, nothing breaks. */
+static void no_line_breaks_it(void **state)
+{
+    struct script_fixture *f = *state;
+    static const char bits[][12] = {
+        "qn.train", "{", "(", "\"", "'",  "=", "model", ",",  " ",    ".",
+        ":",        "}", ")", "--", "\\", "[", "r",     "\n", "\xc3", "init"};
+    uint32_t seed = 1;
+    for (int k = 0; k < 2000; k++) {
+        struct qn_str line = {0};
+        for (int i = 0; i < 12; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            qn_str_add(&line, bits[(seed >> 16) % 20]);
+        }
+        char *exact = qn_str_take(&line); /* no room behind, for ASan */
+        int start = -1;
+        int point = (int)strlen(exact);
+        char **words = qn_script_complete(f->s, exact, point, &start);
+        assert_true(words == NULL || (start >= 0 && start <= point));
+        for (int i = 0; words != NULL && words[i] != NULL; i++) {
+            free(words[i]);
+        }
+        free(words);
+        free(exact);
+    }
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, script_fixture_setup,                \
                                     script_fixture_teardown)
@@ -153,6 +180,7 @@ int main(void)
         TEST(keys_inside_braces),
         TEST(names_inside_quotes),
         TEST(an_endless_nesting_is_given_up),
+        TEST(no_line_breaks_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

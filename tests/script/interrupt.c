@@ -124,6 +124,21 @@ static void in_a_script_an_interrupted_wait_is_an_error(void **state)
     must(f, "run:stop{ save = false } run:wait()");
 }
 
+static void with_a_screen_a_script_goes_on_after_its_wait(void **state)
+{
+    struct script_fixture *f = *state;
+    f->interrupt_at = 1;
+    assert_int_equal(run_text(f, "SMALL.steps = 1000000 "
+                                 "run = qn.train(SMALL) print(run:wait())"),
+                     QN_SCRIPT_OK);
+    assert_string_equal(printed(f), "nil\tinterrupted\tinterrupted\n");
+    assert_int_equal(run_text(f, "io.read()"), QN_SCRIPT_ERROR);
+    assert_holds(complained(f), "standard input belongs to the prompt");
+    must(f, "qn.view() run:pause() print(run:wait{ timeout = 0 })");
+    assert_string_equal(printed(f), "nil\tthe time is up\ttimeout\n");
+    must(f, "run:stop{ save = false } run:wait()");
+}
+
 static void an_interrupted_question_is_forgotten(void **state)
 {
     struct script_fixture *f = *state;
@@ -156,6 +171,9 @@ int main(void)
         TEST(an_interrupt_ends_the_wait_and_not_the_run),
         TEST(a_loop_of_waits_ends_with_the_second_interrupt),
         TEST(in_a_script_an_interrupted_wait_is_an_error),
+        cmocka_unit_test_setup_teardown(
+            with_a_screen_a_script_goes_on_after_its_wait,
+            script_fixture_setup_screen, script_fixture_teardown),
         TEST(an_interrupted_question_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,6 +81,27 @@ static void set_on_the_command_line_wins_over_the_script(void **state)
     must(f, "run:wait()");
 }
 
+static void a_question_that_makes_no_sense_is_a_mistake(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "SMALL.data.test = 0 run = qn.train(SMALL) run:wait()");
+    assert_fails(f, "run:evaluate('test')", "prompt:1: ");
+    assert_fails(f, "run:sample{ prompt = 'Z' }", "prompt");
+    assert_fails(f, "qn.train{ data = { train = TEXT }, seq = 100000 }",
+                 "prompt:1: ");
+}
+
+static void a_long_sample_says_that_it_is_cut(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "run = qn.train(SMALL) run:wait()");
+    must(f, "text = run:sample{ length = 5000 }");
+    assert_holds(complained(f), "warning: run:sample: the text is longer");
+    assert_prints(f, "#text > 4000 and #text <= 5000", "true\n");
+    must(f, "text = run:sample{ length = 1000 }");
+    assert_string_equal(complained(f), "");
+}
+
 static void handles_are_values_that_may_go_any_time(void **state)
 {
     struct script_fixture *f = *state;
@@ -115,6 +136,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             set_on_the_command_line_wins_over_the_script,
             script_fixture_setup_set, script_fixture_teardown),
+        TEST(a_question_that_makes_no_sense_is_a_mistake),
+        TEST(a_long_sample_says_that_it_is_cut),
         TEST(handles_are_values_that_may_go_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

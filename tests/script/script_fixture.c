@@ -37,8 +37,10 @@ static void on_pump(void *user, double timeout)
 
 struct qn_script_host script_fixture_host(struct script_fixture *f)
 {
-    return (struct qn_script_host){
-        .user = f, .print = on_print, .pump = on_pump};
+    return (struct qn_script_host){.user = f,
+                                   .print = on_print,
+                                   .pump = on_pump,
+                                   .has_screen = f->has_screen};
 }
 
 static void start(struct script_fixture *f,
@@ -63,7 +65,8 @@ static void start(struct script_fixture *f,
     free(globals);
 }
 
-static int setup(void **state, const struct qn_script_options *options)
+static int setup(void **state, const struct qn_script_options *options,
+                 bool has_screen)
 {
     struct script_fixture *f = qn_xcalloc(1, sizeof *f);
     void *base = NULL;
@@ -71,6 +74,7 @@ static int setup(void **state, const struct qn_script_options *options)
         return -1;
     }
     f->base = base;
+    f->has_screen = has_screen;
     *state = f;
     start(f, options);
     return 0;
@@ -78,20 +82,25 @@ static int setup(void **state, const struct qn_script_options *options)
 
 int script_fixture_setup(void **state)
 {
-    return setup(state, NULL);
+    return setup(state, NULL, false);
 }
 
 int script_fixture_setup_check(void **state)
 {
     struct qn_script_options options = {.check = true};
-    return setup(state, &options);
+    return setup(state, &options, false);
 }
 
 int script_fixture_setup_set(void **state)
 {
     static const char *const set[] = {"seed=7", "model.hidden=10"};
     struct qn_script_options options = {.set = set, .n_set = 2};
-    return setup(state, &options);
+    return setup(state, &options, false);
+}
+
+int script_fixture_setup_screen(void **state)
+{
+    return setup(state, NULL, true);
 }
 
 int script_fixture_teardown(void **state)

@@ -13,6 +13,7 @@ struct script_fixture {
     int n_pumps;               /* since then */
     int interrupt_at;          /* the pump that interrupts; 0: none */
     int interrupt_every;       /* and again after so many; 0: once */
+    bool has_screen;
 };
 
 /* cmocka's setup and teardown. The globals of Lua are then TEXT, the path of
@@ -22,6 +23,8 @@ int script_fixture_teardown(void **state);
 /* The same with --check, and with these --set. */
 int script_fixture_setup_check(void **state);
 int script_fixture_setup_set(void **state);
+/* With a host that has a screen. */
+int script_fixture_setup_screen(void **state);
 
 /* The host of this fixture, for another script over its lab. */
 struct qn_script_host script_fixture_host(struct script_fixture *f);

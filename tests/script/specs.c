@@ -237,6 +237,8 @@ static void a_missing_text_is_a_fact_and_no_mistake(void **state)
     assert_fails(f, "assert(qn.corpus{ train = 'nowhere.txt' })",
                  "nowhere.txt");
     assert_fails(f, "qn.corpus{}", "data.train is not set");
+    assert_fails(f, "qn.corpus{ train = TEXT, vocab_size = 5 }",
+                 "prompt:1: data.vocab_size is 5");
     must(f, "v, message, code = qn.train{ data = { train = 'nowhere.txt' } }");
     assert_prints(f, "v, code", "nil\tnot_found\n");
 }
