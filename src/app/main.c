@@ -40,6 +40,8 @@ int main(int argc, char **argv)
     (void)setlocale(LC_NUMERIC, "C");
     /* A pipe that nobody reads is a failed write, said like any other. */
     (void)signal(SIGPIPE, SIG_IGN);
+    /* So is a file that may not grow any further. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     enum qn_status status = qn_args_parse(&args, argc, argv, &err);
     int result = status == QN_OK ? run(&args) : qn_give_up(status, &err);
     qn_args_free(&args);
