@@ -240,14 +240,13 @@ static void draw_axis(const struct hist_chart *t, struct qn_canvas *c,
  * holds if it is cut. */
 static void draw_note(const struct hist_chart *t, struct qn_canvas *c)
 {
-    char text[2][96], edge[16];
+    char text[2][96];
     double inner = t->share[t->side], percent = t->tallest * 100;
-    (void)snprintf(text[1], sizeof text[1], "%stallest %.*f%%",
+    (void)snprintf(text[1], sizeof text[1], "%stallest bar %.*f%%",
                    t->plot->log_count ? "log counts, " : "",
                    percent < 9.95 ? 1 : 0, percent);
-    tick_text(edge, sizeof edge, false, t->from);
-    (void)snprintf(text[0], sizeof text[0], "%.60s, below %s %.0f%%", text[1],
-                   edge, inner * 100);
+    (void)snprintf(text[0], sizeof text[0], "%.60s, middle %.0f%%", text[1],
+                   inner * 100);
     const char *title = t->plot->title != NULL ? t->plot->title : "";
     int used = qn_canvas_text(c, t->where.row, t->where.col, t->where.cols,
                               title, QN_ROLE_TITLE);

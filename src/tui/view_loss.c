@@ -80,6 +80,23 @@ static struct qn_rect border_room(struct qn_rect where, int taken)
                             where.cols - taken - 3};
 }
 
+/* What the numbers are, as much of it as fits after the title. */
+static void draw_units(struct qn_canvas *c, struct qn_rect at, int room,
+                       const struct qn_loss_view *view)
+{
+    char text[2][64];
+    (void)snprintf(text[1], sizeof text[1], "nats%s ",
+                   view->log_y ? ", log" : "");
+    (void)snprintf(text[0], sizeof text[0], "nats%s, smoothed %.4g ",
+                   view->log_y ? ", log" : "", view->smooth);
+    for (int i = view->smooth > 0 ? 0 : 1; i < 2; i++) {
+        if (qn_text_width(text[i]) + 3 <= room) {
+            qn_canvas_text(c, at.row, at.col - 1, room, text[i], QN_ROLE_DIM);
+            return;
+        }
+    }
+}
+
 /* On the top border: how to read the curves, then the legend at the right. */
 static void draw_heading(struct qn_canvas *c, struct qn_rect where,
                          const struct qn_loss_view *view,
@@ -93,16 +110,7 @@ static void draw_heading(struct qn_canvas *c, struct qn_rect where,
         qn_canvas_put(c, where.row, from - 1, ' ', QN_ROLE_DIM);
         qn_canvas_put(c, where.row, from + legend, ' ', QN_ROLE_DIM);
     }
-    char text[64], smooth[32] = "";
-    if (view->smooth > 0) {
-        (void)snprintf(smooth, sizeof smooth, ", smoothed %.4g", view->smooth);
-    }
-    (void)snprintf(text, sizeof text, "nats%s%s ", view->log_y ? ", log" : "",
-                   smooth);
-    if (qn_text_width(text) + 3 <= room.cols - legend) {
-        qn_canvas_text(c, where.row, where.col + taken - 1, -1, text,
-                       QN_ROLE_DIM);
-    }
+    draw_units(c, room, room.cols - legend, view);
 }
 
 void qn_pane_loss(struct qn_canvas *c, struct qn_rect where,

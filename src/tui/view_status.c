@@ -171,9 +171,11 @@ static void add_progress(struct line *l, const struct qn_lab_run *run)
 static void add_run(struct line *l, const struct qn_lab_run *run, int n_active)
 {
     struct part *p = add(l, GROUP_RUN, 70, QN_ROLE_TITLE);
-    bool named = run->name != NULL && run->name[0] != '\0';
-    const char *name = named ? run->name : run->run != NULL ? run->run : "";
-    copy_cut(p->value, sizeof p->value, name, NAME_COLS);
+    if (run->name != NULL && run->name[0] != '\0') {
+        copy_cut(p->value, sizeof p->value, run->name, NAME_COLS);
+    } else {
+        (void)snprintf(p->value, sizeof p->value, "run %d", run->id);
+    }
     add_progress(l, run);
     if (n_active > 1) {
         p = add(l, GROUP_RUN, 25, QN_ROLE_TEXT);

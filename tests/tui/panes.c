@@ -340,6 +340,9 @@ static void the_status_drops_what_matters_least(void **state)
     assert_status(&f.run, 1, 40, " step 1840/3000   loss 1.234  * running ");
     assert_status(&f.run, 1, 20, "1840/3000    1.234 *");
     assert_status(&f.run, 1, 1, "*");
+    f.run.name = "";
+    assert_status(&f.run, 1, 48,
+                  " run 1  step 1840/3000    loss 1.234  * running ");
     tear_down(&f);
 }
 
