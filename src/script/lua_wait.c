@@ -15,9 +15,10 @@
 #include <string.h>
 
 #define TURN 0.1          /* seconds that the host may block at once */
-#define RESUME_TURNS 3    /* that a thread may take to end */
+#define RESUME_TURNS 20   /* that a thread may take to end */
 #define UTF8_MAX 4        /* bytes of a code point */
-#define SETTLE_SECONDS 1. /* that pause and resume wait for the trainer */
+#define PAUSE_SECONDS 10  /* that pause waits for the step to end */
+#define UNPAUSE_SECONDS 2 /* that resume waits for the trainer to wake */
 
 /* --- wait --------------------------------------------------------------- */
 
@@ -126,9 +127,9 @@ int qn_lua_run_wait(lua_State *L)
 
 /* Wait a little until the run has left this state, so that the next line of the
  * script sees the new one. */
-static int settle(lua_State *L, enum qn_lab_state from)
+static int settle(lua_State *L, enum qn_lab_state from, double seconds)
 {
-    double end = qn_clock_now() + SETTLE_SECONDS;
+    double end = qn_clock_now() + seconds;
     struct qn_lab_run row;
     for (;;) {
         (void)qn_lua_run_row(L, 1, &row);
@@ -149,7 +150,7 @@ int qn_lua_run_pause(lua_State *L)
     qn_run_id id = qn_lua_check_run(L, 1);
     enum qn_status status = qn_lab_pause(qn_script_of(L)->lab, id, &err);
     return status != QN_OK ? qn_lua_fail(L, status, &err)
-                           : settle(L, QN_LAB_RUNNING);
+                           : settle(L, QN_LAB_RUNNING, PAUSE_SECONDS);
 }
 
 /* Push the array of "KEY=VALUE" of the options at index 2, in Lua's memory; *n
@@ -180,7 +181,7 @@ static const char *const *push_changes(lua_State *L, int *n)
 }
 
 /* run:resume{ changes }: an ended run goes on from its last checkpoint. */
-static int resume_ended(lua_State *L, const char *folder)
+static int resume_ended(lua_State *L, const char *folder, bool is_done)
 {
     int n;
     qn_run_id id;
@@ -193,7 +194,7 @@ static int resume_ended(lua_State *L, const char *folder)
     for (int turn = 0;; turn++) {
         status = qn_lab_resume_stored(lab, run, changes, n, &id, &err);
         /* A run says that it has stopped a moment before its thread is gone. */
-        if (status != QN_ESTATE || turn == RESUME_TURNS) {
+        if (status != QN_ESTATE || is_done || turn == RESUME_TURNS) {
             break;
         }
         if (qn_interrupt_pump(L, TURN)) {
@@ -219,7 +220,7 @@ int qn_lua_run_resume(lua_State *L)
     luaL_checktype(L, 2, LUA_TTABLE);
     qn_run_id id = qn_lua_run_row(L, 1, &row);
     if (!qn_lab_state_active(row.state)) {
-        return resume_ended(L, row.run);
+        return resume_ended(L, row.run, row.state == QN_LAB_DONE);
     }
     lua_pushnil(L);
     if (lua_next(L, 2) != 0) {
@@ -230,7 +231,7 @@ int qn_lua_run_resume(lua_State *L)
     struct qn_err err;
     enum qn_status status = qn_lab_unpause(qn_script_of(L)->lab, id, &err);
     return status != QN_OK ? qn_lua_fail(L, status, &err)
-                           : settle(L, QN_LAB_PAUSED);
+                           : settle(L, QN_LAB_PAUSED, UNPAUSE_SECONDS);
 }
 
 /* --- questions ---------------------------------------------------------- */
