@@ -73,6 +73,9 @@ static int status_of(int wait_status)
                                   : 128 + WTERMSIG(wait_status);
 }
 
+static char *vformat(const char *format, va_list args) QN_PRINTF(1, 0);
+static struct outcome vquern(const char *format, va_list args) QN_PRINTF(1, 0);
+
 static char *vformat(const char *format, va_list args)
 {
     char text[8192];
