@@ -478,7 +478,11 @@ void qn_plot_lines(struct qn_canvas *c, struct qn_rect where,
     draw_chart(&t, last);
     if (!plot->legend_apart && where.rows >= ROWS_FOR_LEGEND) {
         where.rows = 1;
-        (void)qn_plot_legend(c, where, plot);
+        int taken = qn_plot_legend(c, where, plot);
+        const char *unit = plot->y_label != NULL ? plot->y_label : "";
+        if (qn_text_width(unit) + 1 + taken <= where.cols) {
+            qn_canvas_text(c, where.row, where.col, -1, unit, QN_ROLE_DIM);
+        }
     }
     stop_raster(&t);
 }
@@ -525,8 +529,9 @@ static int legend_entries(struct qn_canvas *c, struct qn_rect at,
             continue;
         }
         if (used > 0) {
-            qn_canvas_text(c != NULL ? c : &(struct qn_canvas){0}, at.row,
-                           at.col + used, 2, "  ", QN_ROLE_DIM);
+            if (c != NULL) {
+                qn_canvas_text(c, at.row, at.col + used, 2, "  ", QN_ROLE_DIM);
+            }
             used += 2;
         }
         struct qn_rect here = {at.row, at.col + used, 1, 0};

@@ -136,9 +136,9 @@ static struct qn_rect take_rows(struct qn_rect *from, int rows)
 static void draw_cells(struct qn_canvas *c, struct qn_rect where,
                        const struct qn_cells_view *view)
 {
-    bool framed = where.rows >= 5 && where.cols >= 12;
     struct qn_rect inside =
         qn_pane_frame(c, where, "cells", view->focused, view->glyphs);
+    bool framed = inside.row > where.row;
     bool gaps = inside.rows >= ROWS_FOR_GAPS;
     if (inside.rows >= 3) {
         draw_key(c, take_rows(&inside, 1), (double)view->layer[0].threshold,

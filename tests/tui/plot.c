@@ -387,6 +387,27 @@ static void names_at_equal_values_stand_apart(void **state)
     qn_series_free(s);
 }
 
+static void a_legend_names_unit_curve_and_newest_value(void **state)
+{
+    (void)state;
+    struct qn_canvas c;
+    struct qn_series *s = make_series(CONSTANT);
+    const struct qn_curve curve = {.series = s, .label = "train"};
+    struct qn_line_plot plot = plot_of(&curve, 1, QN_GLYPHS_ASCII);
+    plot.y_label = "nats";
+    qn_canvas_init(&c, 10, 24);
+    qn_plot_lines(&c, (struct qn_rect){0, 0, 10, 24}, &plot);
+    assert_true(shows(&c, "nats       : train 2.000\n"));
+    qn_canvas_resize(&c, 1, 9);
+    assert_int_equal(qn_plot_legend(&c, (struct qn_rect){0, 0, 1, 9}, &plot),
+                     7);
+    assert_true(shows(&c, "  : 2.000\n"));
+    assert_int_equal(qn_plot_legend(&c, (struct qn_rect){0, 0, 1, 6}, &plot),
+                     0);
+    qn_canvas_fini(&c);
+    qn_series_free(s);
+}
+
 static int count_glyphs(const struct qn_canvas *c, uint32_t glyph)
 {
     int n = 0;
@@ -591,6 +612,7 @@ int main(void)
         cmocka_unit_test(only_the_last_drawn_curve_owns_a_cell),
         cmocka_unit_test(values_that_are_not_finite_are_gaps),
         cmocka_unit_test(names_at_equal_values_stand_apart),
+        cmocka_unit_test(a_legend_names_unit_curve_and_newest_value),
         cmocka_unit_test(percentages_sum_to_a_hundred),
         cmocka_unit_test(parts_of_a_bar_are_as_wide_as_their_shares),
         cmocka_unit_test(a_small_share_is_never_invisible),
