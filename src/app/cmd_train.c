@@ -25,7 +25,7 @@ static int leave(struct qn_report *r, struct qn_trainer *t)
     struct qn_err err;
     struct qn_str why = {0};
     qn_trainer_set_interrupt(t, NULL, NULL);
-    enum qn_status status = qn_trainer_checkpoint(t, &err);
+    enum qn_status status = qn_trainer_stop(t, true, &err);
     if (status == QN_OK) {
         qn_str_addf(&why, "stopped after step %lld, checkpoint written",
                     (long long)qn_trainer_step_count(t));

@@ -279,9 +279,13 @@ enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
         return QN_OK;
     }
     if (save) {
-        /* Only the wish to stop at once keeps the weights from being saved. */
-        enum qn_status status = qn_trainer_evaluate(t, err);
-        if (status != QN_ESTOPPED) {
+        /* First what must not be lost: the evaluation may take long, and the
+         * person or the system may lose patience. */
+        enum qn_status status = save_once(t, err);
+        if (status == QN_OK) {
+            status = qn_trainer_evaluate(t, err);
+        }
+        if (status == QN_OK) {
             status = save_once(t, err);
         }
         if (status != QN_OK) {
@@ -360,7 +364,10 @@ enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
     }
     t->spec = changed;
     qn_model_set_spec(t->model, &t->spec);
-    qn_trainer_tell_set(t, key);
+    struct qn_str text = {0};
+    qn_spec_text(&t->spec, key, &text);
+    qn_trainer_tell_set(t, key, text.text);
+    qn_str_free(&text);
     return QN_OK;
 }
 

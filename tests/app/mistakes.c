@@ -203,7 +203,7 @@ static void a_reader_that_leaves_ends_the_run_with_a_checkpoint(void **state)
     assert_int_equal(sh("grep -q 'quern resume' .err"), 0);
     char *runs = quern_out("runs --json");
     json_t *run = parse(runs);
-    assert_string_equal(string(run, "state"), "interrupted");
+    assert_string_equal(string(run, "state"), "stopped");
     json_decref(run);
     free(runs);
     free(quern_out("eval left"));
