@@ -78,14 +78,18 @@ static void draw_bars(struct qn_canvas *c, struct qn_rect where, int first,
     }
 }
 
-/* Rows of layers: all of them, but a histogram worth its name comes first. */
+/* Rows of layers: all of them when a small histogram still fits below, else
+ * what a good one leaves. */
 static int rows_for_bars(int rows, int n_layers)
 {
+    if (n_layers + MIN_HIST_ROWS <= rows) {
+        return n_layers;
+    }
     int most = rows - GOOD_HIST_ROWS;
     most = most < rows / 3 ? rows / 3 : most;
     most = most < 1 ? 1 : most;
-    if (rows - n_layers < MIN_HIST_ROWS && rows < 2 * MIN_HIST_ROWS) {
-        most = rows; /* too few rows for both */
+    if (rows < 2 * MIN_HIST_ROWS) {
+        most = rows; /* too few for both */
     }
     return n_layers < most ? n_layers : most;
 }

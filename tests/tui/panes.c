@@ -230,6 +230,25 @@ static void the_last_layer_can_be_reached(void **state)
     tear_down(&f);
 }
 
+static void few_layers_are_all_shown_above_a_small_histogram(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct qn_canvas c;
+    struct qn_str out = {0};
+    const struct qn_view_state s = {.layer = 0};
+    set_up(&f, 100, 3);
+    qn_canvas_init(&c, 9, 60);
+    draw_cells(&c, (struct qn_rect){0, 0, 9, 60}, &f, &s);
+    qn_canvas_dump(&c, false, &out);
+    assert_non_null(strstr(out.text, "   3  "));
+    assert_null(strstr(out.text, "layers 1-"));
+    assert_non_null(strstr(out.text, "\u252c")); /* a tick of its axis */
+    qn_str_free(&out);
+    qn_canvas_fini(&c);
+    tear_down(&f);
+}
+
 static void empty_panes_say_so(void **state)
 {
     (void)state;
@@ -453,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_log_axis_looks_as_it_did),
         cmocka_unit_test(many_layers_look_as_they_did),
         cmocka_unit_test(the_last_layer_can_be_reached),
+        cmocka_unit_test(few_layers_are_all_shown_above_a_small_histogram),
         cmocka_unit_test(empty_panes_say_so),
         cmocka_unit_test(panes_stay_inside_for_all_sizes),
         cmocka_unit_test(whole_screens_draw_at_all_sizes),
