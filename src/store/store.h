@@ -25,9 +25,9 @@ struct qn_run_summary {
 enum qn_status qn_store_list(const char *store, struct qn_run_summary **runs,
                              int *n, int *n_bad, struct qn_err *err);
 
-/* A name for a new run: a final "-*" becomes "-" and the first number above those
- * that the store's runs of this name have; any other name stays. The caller
- * frees it. */
+/* A name for a new run: a final "-*" becomes "-" and the first number above
+ * those that the store's runs of this name have; any other name stays. The
+ * caller frees it. */
 char *qn_store_fresh_name(const char *store, const char *name);
 
 /* RUN as a person names it, tried in this order: the path of a run's folder, an
