@@ -57,19 +57,16 @@ void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
     qn_trainer_note(t, &note, key ? text : "");
 }
 
-void qn_trainer_tell_set(struct qn_trainer *t, const char *key)
+void qn_trainer_tell_set(struct qn_trainer *t, const char *key,
+                         const char *value)
 {
-    struct qn_str value = {0};
-    qn_spec_text(&t->spec, key, &value);
-    const char *text = value.text ? value.text : "";
     struct qn_json *line = qn_record_begin(t->record, "set", t->at.step);
     qn_json_kstring(line, "key", key);
-    qn_json_kstring(line, "value", text);
+    qn_json_kstring(line, "value", value);
     qn_record_end(t->record);
     struct qn_note note = {.kind = QN_NOTE_SET};
     cut_text(note.key, sizeof note.key, key);
-    qn_trainer_note(t, &note, text);
-    qn_str_free(&value);
+    qn_trainer_note(t, &note, value);
 }
 
 /* Take an evaluation into the counters and tell it. */

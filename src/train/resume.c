@@ -19,8 +19,10 @@ struct resume {
     int64_t step;           /* of the checkpoint, or 0 */
     struct qn_history history;
     struct qn_spec spec;
-    char **keys; /* of the changes, [n_keys] */
-    int n_keys;
+    struct change {
+        char *key, *value;
+    } * changes; /* [n_changes], made */
+    int n_changes;
 };
 
 static enum qn_status find_checkpoint(struct resume *r, struct qn_err *err)
@@ -38,9 +40,10 @@ static enum qn_status find_checkpoint(struct resume *r, struct qn_err *err)
     return QN_OK;
 }
 
-/* Make one change "KEY=VALUE" and remember its key. */
-static enum qn_status change(struct resume *r, const char *assignment,
-                             struct qn_err *err)
+/* Make one change "KEY=VALUE" and remember it with the value that it gave: a
+ * later one may unset it again, and must find it set when both are replayed. */
+static enum qn_status make_change(struct resume *r, const char *assignment,
+                                  struct qn_err *err)
 {
     const char *equals = strchr(assignment, '=');
     if (equals == NULL) {
@@ -50,10 +53,12 @@ static enum qn_status change(struct resume *r, const char *assignment,
     enum qn_status status = qn_settings_change(&r->spec, key, equals + 1, err);
     if (status != QN_OK) {
         free(key);
-    } else {
-        r->keys[r->n_keys++] = key;
+        return status;
     }
-    return status;
+    struct qn_str value = {0};
+    qn_spec_text(&r->spec, key, &value);
+    r->changes[r->n_changes++] = (struct change){key, qn_str_take(&value)};
+    return QN_OK;
 }
 
 /* Read all that the folder holds; the lock is held from the first line on. */
@@ -77,9 +82,9 @@ static enum qn_status look(struct resume *r, const char *const *changes, int n,
     if (status == QN_OK) {
         status = qn_history_spec(r->path, r->step, &r->spec, r->env->log, err);
     }
-    r->keys = qn_xcalloc((size_t)n + 1, sizeof *r->keys);
+    r->changes = qn_xcalloc((size_t)n, sizeof *r->changes);
     for (int i = 0; status == QN_OK && i < n; i++) {
-        status = change(r, changes[i], err);
+        status = make_change(r, changes[i], err);
     }
     return status;
 }
@@ -186,8 +191,8 @@ static enum qn_status take_up(struct resume *r, const struct qn_sink *sink,
     }
     t->before = qn_trainer_moment(t);
     qn_record_segment(t->record, r->history.segments + 1, r->step);
-    for (int i = 0; i < r->n_keys; i++) {
-        qn_trainer_tell_set(t, r->keys[i]);
+    for (int i = 0; i < r->n_changes; i++) {
+        qn_trainer_tell_set(t, r->changes[i].key, r->changes[i].value);
     }
     return QN_OK;
 }
@@ -196,10 +201,11 @@ static void resume_fini(struct resume *r)
 {
     qn_run_dir_close(r->dir);
     free(r->checkpoint);
-    for (int i = 0; i < r->n_keys; i++) {
-        free(r->keys[i]);
+    for (int i = 0; i < r->n_changes; i++) {
+        free(r->changes[i].key);
+        free(r->changes[i].value);
     }
-    free(r->keys);
+    free(r->changes);
 }
 
 enum qn_status qn_trainer_resume(const struct qn_train_env *env,

@@ -63,7 +63,8 @@ void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
 void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
                      const char *event, const char *key, const char *text);
 /* Record a 'set' that has been made. */
-void qn_trainer_tell_set(struct qn_trainer *t, const char *key);
+void qn_trainer_tell_set(struct qn_trainer *t, const char *key,
+                         const char *value);
 
 /* Evaluate on the split for the schedule: recorded, told, compared with the
  * best. QN_ESTOPPED when interrupted; anything else that goes wrong pauses the

@@ -237,6 +237,33 @@ static void changes_on_resume_are_made_and_recorded(void **state)
     free(run);
 }
 
+static void changes_that_unset_each_other_can_be_made_again(void **state)
+{
+    struct fixture *f = *state;
+    char *run = killed_at(f, NULL, 0, 17);
+    static const char *const changes[] = {"steps=30", "epochs=1"};
+    qn_trainer_free(fixture_resume(f, run, changes, 2));
+    struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
+    assert_int_equal(qn_trainer_steps_total(t), 40);
+    qn_trainer_free(t);
+    free(run);
+}
+
+static void a_checkpoint_that_is_gone_is_no_new_beginning(void **state)
+{
+    struct fixture *f = *state;
+    char *run = killed_at(f, NULL, 0, 17); /* checkpoints at 10 and 16 */
+    char *gone = qn_path_join(run, "checkpoints/16");
+    struct qn_trainer *t;
+    struct qn_err err;
+    assert_int_equal(qn_remove_tree(gone, &err), QN_OK);
+    assert_int_equal(qn_trainer_resume(&f->env, run, NULL, 0, NULL, &t, &err),
+                     QN_ENOTFOUND);
+    assert_non_null(strstr(err.text, "10"));
+    free(gone);
+    free(run);
+}
+
 static void a_wrong_change_leaves_the_run_as_it_was(void **state)
 {
     struct fixture *f = *state;
@@ -349,6 +376,8 @@ int main(void)
         CASE(settings_changed_before_the_checkpoint_hold_again),
         CASE(settings_changed_after_the_checkpoint_are_undone),
         CASE(changes_on_resume_are_made_and_recorded),
+        CASE(changes_that_unset_each_other_can_be_made_again),
+        CASE(a_checkpoint_that_is_gone_is_no_new_beginning),
         CASE(a_wrong_change_leaves_the_run_as_it_was),
         CASE(a_run_that_is_done_goes_on_only_with_more_to_do),
         CASE(a_run_cannot_be_trained_twice_at_once),
