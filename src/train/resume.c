@@ -32,6 +32,13 @@ static enum qn_status find_checkpoint(struct resume *r, struct qn_err *err)
     if (status != QN_ENOTFOUND) {
         return status;
     }
+    /* Checkpoints that are gone are no reason to train over the rest. */
+    char *last = qn_path_join(r->path, "last");
+    bool had_one = qn_path_exists(last);
+    free(last);
+    if (had_one) {
+        return status;
+    }
     qn_log_write(r->env->log, QN_LOG_WARN,
                  "%s has no checkpoint yet and begins anew",
                  qn_run_dir_id(r->dir));
