@@ -29,10 +29,15 @@ static bool stats_due(const struct qn_trainer *t)
     if (!(t->spec.stats.every.amount > 0)) {
         return false;
     }
+    struct qn_moment before = t->before;
     struct qn_moment next = qn_trainer_moment(t);
     next.step++;
-    return next.step == 1 ||
-           qn_period_due(t->spec.stats.every, &t->before, &next);
+    /* The evaluation after the last step counts for this one: that step's
+     * statistics had been taken when it came. */
+    if (t->at.eval_step == t->at.step) {
+        before.evals--;
+    }
+    return next.step == 1 || qn_period_due(t->spec.stats.every, &before, &next);
 }
 
 static enum qn_status count_cells(struct qn_trainer *t, struct qn_err *err)

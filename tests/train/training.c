@@ -217,6 +217,18 @@ static void statistics_come_at_step_one_and_by_their_period(void **state)
     free(run);
 }
 
+static void statistics_come_with_the_step_after_an_evaluation(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"steps=12", "eval.every=3",
+                                    "stats.every=2 evals", NULL};
+    char *run = fixture_finish(fixture_create(f, settings));
+    /* Step 1; evaluations 2 and 4 come after steps 6 and 12, the last one. */
+    assert_int_equal(f->told.n_stats, 2);
+    assert_int_equal(f->told.stats.step, 7);
+    free(run);
+}
+
 static void statistics_do_not_change_training(void **state)
 {
     struct fixture *f = *state;
@@ -463,6 +475,7 @@ int main(void)
         CASE(each_split_has_its_share_of_the_text),
         CASE(a_folder_says_what_made_it),
         CASE(statistics_come_at_step_one_and_by_their_period),
+        CASE(statistics_come_with_the_step_after_an_evaluation),
         CASE(statistics_do_not_change_training),
         CASE(asking_does_not_change_training),
         CASE(samples_come_by_their_period),
