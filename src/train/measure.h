@@ -34,8 +34,8 @@ struct qn_evaluation {
     int64_t predictions;
     double seconds;
 };
-/* QN_EUSAGE when the run has no such split. eval.limit and eval.batch of the
- * spec apply. */
+/* QN_EUSAGE when the run has no such split. eval.batch of the spec applies, and
+ * eval.limit: of a stored run only one that 'changes' has set. */
 enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
                                    struct qn_evaluation *out,
                                    struct qn_err *err);

@@ -55,6 +55,10 @@ static enum qn_status change_spec(struct qn_spec *spec,
         if (unset && (qn_str_eq(key, "steps") || qn_str_eq(key, "epochs"))) {
             continue;
         }
+        /* A limit that kept training quick is not meant for later questions. */
+        if (qn_str_eq(key, "eval.limit")) {
+            continue;
+        }
         qn_settings_set(s, key, value.text, QN_FROM_PRESET);
     }
     for (int i = 0; i < n; i++) {

@@ -228,6 +228,18 @@ static void a_limit_takes_predictions_from_the_front(void **state)
     free(run);
 }
 
+static void the_limit_of_training_does_not_bind_who_asks_later(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const limited[] = {"eval.limit=10", NULL};
+    char *run = fixture_finish(fixture_create(f, limited));
+    assert_int_equal(fixture_note(f, QN_NOTE_EVAL)->predictions, 10);
+    struct qn_measure *m = open_run(f, run, "last", NULL);
+    assert_int_equal(evaluate(m, QN_VALID).predictions, 71);
+    qn_measure_free(m);
+    free(run);
+}
+
 static void another_text_is_read_with_the_vocabulary_of_the_run(void **state)
 {
     struct fixture *f = *state;
@@ -374,6 +386,7 @@ int main(void)
         CASE(shares_equal_a_direct_count),
         CASE(a_checkpoint_is_found_by_word_and_by_step),
         CASE(a_limit_takes_predictions_from_the_front),
+        CASE(the_limit_of_training_does_not_bind_who_asks_later),
         CASE(another_text_is_read_with_the_vocabulary_of_the_run),
         CASE(a_text_that_changed_is_said),
         CASE(a_text_that_is_gone_does_not_keep_it_from_writing),
