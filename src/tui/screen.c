@@ -34,6 +34,7 @@ struct qn_screen {
     char **popup_lines; /* NULL at the end; owned */
     int popup_top;
     struct qn_line_look look;
+    struct qn_canvas shape; /* rows and columns last drawn on; no cells */
 };
 
 struct qn_screen *qn_screen_new(struct qn_lab *lab, struct qn_line *line,
@@ -169,13 +170,18 @@ static void stop_selected(struct qn_screen *s, bool save)
     complain(s, qn_lab_stop(s->lab, s->view.run, save, &err), &err);
 }
 
+static struct qn_popup popup_of(const struct qn_screen *s)
+{
+    return (struct qn_popup){s->popup_title,
+                             (const char *const *)s->popup_lines, s->popup_top};
+}
+
 static void scroll_popup(struct qn_screen *s, int by)
 {
-    int n = 0;
-    while (s->popup_lines[n])
-        n++;
+    struct qn_popup popup = popup_of(s);
+    int last = qn_view_popup_last_top(&s->shape, &popup);
     int top = s->popup_top + by;
-    s->popup_top = top < 0 ? 0 : top >= n ? n - 1 : top;
+    s->popup_top = top < 0 ? 0 : top > last ? last : top;
 }
 
 /* Keys that scroll any pop-up; 0 = another key. */
@@ -484,8 +490,10 @@ void qn_screen_draw(struct qn_screen *s, struct qn_canvas *c, int *row,
     struct qn_layout l;
     struct qn_lab_run run;
     *row = *col = -1;
+    s->shape = (struct qn_canvas){.rows = c->rows, .cols = c->cols};
     qn_canvas_clear(c, (struct qn_rect){0, 0, c->rows, c->cols});
     qn_layout(c->rows, c->cols, s->maximised, 1, &l);
+    qn_layout_focus(&l, s->view.focus);
     bool any = selected_run(s, &run);
     qn_view_status(c, l.status, any ? &run : NULL, qn_lab_n_active(s->lab),
                    &s->view);
@@ -498,8 +506,7 @@ void qn_screen_draw(struct qn_screen *s, struct qn_canvas *c, int *row,
     draw_input(s, c, l.input, row, col);
     draw_hints(s, c, l.hints);
     if (s->popup != POPUP_NONE) {
-        struct qn_popup popup = {
-            s->popup_title, (const char *const *)s->popup_lines, s->popup_top};
+        struct qn_popup popup = popup_of(s);
         qn_view_popup(c, &popup, s->view.glyphs);
     }
 }
