@@ -9,25 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Say which sizes the file decided against the spec. */
+/* Say which sizes came from the file instead of the spec, in one line. */
 static void notice_sizes(const struct qn_train_env *env, const char *path,
                          const struct qn_spec *asked,
                          const struct qn_spec *found)
 {
     static const char *const keys[] = {"model.layers", "model.hidden",
                                        "model.embed", "model.window"};
+    struct qn_str taken = {0};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         struct qn_str was = {0};
         struct qn_str is = {0};
         qn_spec_text(asked, keys[i], &was);
         qn_spec_text(found, keys[i], &is);
         if (strcmp(was.text, is.text) != 0) {
-            qn_log_write(env->log, QN_LOG_INFO, "%s: %s is %s, not %s", path,
-                         keys[i], is.text, was.text);
+            qn_str_addf(&taken, " %s=%s", keys[i], is.text);
         }
         qn_str_free(&was);
         qn_str_free(&is);
     }
+    if (taken.len > 0) {
+        qn_log_write(env->log, QN_LOG_INFO, "%s: taken from its tensors:%s",
+                     path, taken.text);
+    }
+    qn_str_free(&taken);
 }
 
 /* The folder with its only checkpoint, at step 0. */

@@ -46,7 +46,8 @@ static void imported_weights_give_the_same_loss(void **state)
     if (qn_import(&f->env, weights, &spec, &id, &err) != QN_OK) {
         fail_msg("%s", err.text);
     }
-    assert_non_null(strstr(f->lines.text, "model.hidden is 12, not 99"));
+    assert_non_null(strstr(f->lines.text, "taken from its tensors: "
+                                          "model.layers=2 model.hidden=12"));
     char *run = qn_path_join(f->store, id);
     struct qn_measure *m;
     struct qn_evaluation e;
