@@ -87,6 +87,12 @@ static void numbers_have_open_ranges(void **state)
     takes("model.dropout", "0", "0");
     takes("optim.clip_norm", "none", "none");
     refuses("optim.lr", "0", "optim.lr is 0, must be above 0");
+    /* As floats these would be 0 or infinite. */
+    refuses("stats.near", "1e-50", "stats.near is 1e-50, must be 1e-5..1e3");
+    refuses("stats.near", "1e50", "stats.near is 1e+50, must be 1e-5..1e3");
+    takes("stats.near", "1e-5", "1e-05");
+    refuses("optim.eps", "1e-50", "optim.eps is 1e-50, must be 1e-30..1e30");
+    takes("optim.eps", "1e-30", "1e-30");
     refuses("optim.lr", "nan", "optim.lr is 'nan', must be a number above 0");
     refuses("model.dropout", "1", "model.dropout is 1, must be 0 to below 1");
     refuses("model.dropout", "-0.1",
