@@ -77,7 +77,7 @@ static void text_step(struct qn_report *r, const struct qn_step_record *s)
                              seconds_left(t, s->tokens_per_s));
     (void)qn_out_linef(&r->out,
                        "step %lld of %lld  epoch %.2f  loss %.4f  norm %.3f  "
-                       "lr %.6g  %.0f symbols/s  %s left",
+                       "lr %.6g  %.0f tokens/s  %s left",
                        (long long)s->step, (long long)qn_trainer_steps_total(t),
                        s->epoch, s->loss, s->grad_norm, s->lr, s->tokens_per_s,
                        left);
