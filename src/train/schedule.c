@@ -41,6 +41,7 @@ int64_t qn_total_steps(const struct qn_spec *spec, int64_t steps_per_epoch)
         return spec->steps;
     }
     double steps = ceil(spec->epochs * (double)steps_per_epoch - ROUNDING);
+    steps = fmax(steps, 1);
     return steps < 9e18 ? (int64_t)steps : INT64_MAX;
 }
 

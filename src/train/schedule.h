@@ -21,7 +21,8 @@ struct qn_moment {
 bool qn_period_due(struct qn_period every, const struct qn_moment *before,
                    const struct qn_moment *now);
 
-/* Steps of a whole run: spec->steps, or its epochs rounded up to a step. */
+/* Steps of a whole run: spec->steps, or its epochs rounded up to a step; at
+ * least one. */
 int64_t qn_total_steps(const struct qn_spec *spec, int64_t steps_per_epoch);
 
 /* Tokens a second over the last few steps; time between steps does not count.

@@ -100,6 +100,8 @@ static void the_steps_of_a_run_are_whole(void **state)
     struct qn_spec spec = {.epochs = 1.5};
     assert_int_equal(qn_total_steps(&spec, 7), 11);
     assert_int_equal(qn_total_steps(&spec, 10), 15);
+    spec.epochs = 1e-12; /* above 0 is at least a step */
+    assert_int_equal(qn_total_steps(&spec, 10), 1);
     spec.steps = 4;
     spec.epochs = 0;
     assert_int_equal(qn_total_steps(&spec, 10), 4);
