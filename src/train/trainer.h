@@ -46,8 +46,8 @@ enum qn_status qn_trainer_create(const struct qn_train_env *env,
 
 /* Go on with a run from its last checkpoint. Recorded 'set' events up to there
  * are in effect again; 'changes' (n assignments "KEY=VALUE", live keys and
- * steps/epochs) are made and recorded. A run that has ended: QN_ESTATE. A run
- * without a checkpoint begins anew. */
+ * steps/epochs) are made and recorded. A run that is done and gets nothing more
+ * to do: QN_ESTATE. A run that never had a checkpoint begins anew. */
 enum qn_status qn_trainer_resume(const struct qn_train_env *env,
                                  const char *run_path,
                                  const char *const *changes, int n,
