@@ -93,6 +93,9 @@ static enum qn_status write_ids(struct sampler *s, int32_t *out,
     const float *logits = NULL;
     enum qn_status status = read_prompt(s, &logits, err);
     for (int i = 0; i < s->options->length && status == QN_OK; i++) {
+        if (s->options->asked && s->options->asked(s->options->asked_user)) {
+            return qn_fail(err, QN_ESTOPPED, "stopped on request");
+        }
         int id = draw(s, logits, i);
         if (id < 0) {
             return qn_fail(err, QN_ESTATE,

@@ -10,6 +10,9 @@ struct qn_sample_options {
     int length;            /* symbols to draw, prompt not counted */
     double temperature;    /* > 0; 0 takes the likeliest */
     uint64_t seed;
+    /* Polled before each symbol; true ends with QN_ESTOPPED. NULL = never. */
+    bool (*asked)(void *user);
+    void *asked_user;
 };
 
 /* Draw 'length' ids into out. Softmax of logits / temperature; the same seed

@@ -179,11 +179,12 @@ static void sample(struct qn_trainer *t)
     struct qn_str text = {0};
     struct qn_err err;
     struct qn_text_request own = {.temperature = -1, .seed = -1};
-    if (qn_measure_sample(t->measure, &own, &text, &err) != QN_OK) {
-        qn_log_write(t->env.log, QN_LOG_WARN, "no sample: %s", err.text);
-    } else {
+    enum qn_status status = qn_measure_sample(t->measure, &own, &text, &err);
+    if (status == QN_OK) {
         qn_trainer_tell(t, QN_NOTE_SAMPLE, "sample", "text",
                         text.text ? text.text : "");
+    } else if (status != QN_ESTOPPED) {
+        qn_log_write(t->env.log, QN_LOG_WARN, "no sample: %s", err.text);
     }
     qn_str_free(&text);
 }

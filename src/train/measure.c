@@ -244,6 +244,8 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
         .length = (int)length,
         .temperature = r.temperature,
         .seed = (uint64_t)r.seed,
+        .asked = m->asked,
+        .asked_user = m->asked_user,
     };
     status = qn_sample(m->model, &options, drawn, err);
     if (status == QN_OK) {

@@ -57,7 +57,8 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
                                  const struct qn_text_request *request,
                                  struct qn_str *out, struct qn_err *err);
 
-/* Polled between segments; true ends the work with QN_ESTOPPED. */
+/* Polled between segments and between the symbols of a sample; true ends the
+ * work with QN_ESTOPPED. */
 void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
                               void *user);
 

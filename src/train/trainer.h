@@ -77,9 +77,9 @@ void qn_trainer_unpause(struct qn_trainer *t);
 enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
                               const char *value, struct qn_err *err);
 
-/* Where long work may stop early: polled between the segments of an evaluation.
- * One that the schedule wanted is then left out; qn_trainer_stop and a measure
- * return QN_ESTOPPED. NULL = never. */
+/* Where long work may stop early: polled between the segments of an evaluation
+ * and the symbols of a sample. One that the schedule wanted is then left out;
+ * qn_trainer_stop and a measure return QN_ESTOPPED. NULL = never. */
 void qn_trainer_set_interrupt(struct qn_trainer *t, bool (*asked)(void *user),
                               void *user);
 

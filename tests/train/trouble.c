@@ -302,6 +302,23 @@ static void an_interrupt_cuts_evaluations_short(void **state)
     qn_trainer_free(t);
 }
 
+static void an_interrupt_cuts_samples_short(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_trainer *t = fixture_create(f, NULL);
+    struct qn_measure *m = qn_trainer_measure(t);
+    struct qn_text_request long_text = {
+        .length = 1000000, .temperature = -1, .seed = -1};
+    struct qn_str text = {0};
+    struct qn_err err;
+    qn_trainer_set_interrupt(t, yes, NULL);
+    assert_int_equal(qn_measure_sample(m, &long_text, &text, &err),
+                     QN_ESTOPPED);
+    assert_int_equal(text.len, 0);
+    qn_str_free(&text);
+    qn_trainer_free(t);
+}
+
 #define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -320,6 +337,7 @@ int main(void)
         CASE(a_wrong_setting_changes_nothing),
         CASE(a_device_that_fails_ends_the_run),
         CASE(an_interrupt_cuts_evaluations_short),
+        CASE(an_interrupt_cuts_samples_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
