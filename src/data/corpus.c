@@ -168,6 +168,9 @@ static enum qn_status cut_splits(struct opening *o, struct qn_err *err)
             continue;
         }
         size_t bytes = tail_bytes(kind, train, (size_t)(cut[i] * (double)n));
+        if (bytes == 0) {
+            continue;
+        }
         train->len -= bytes;
         o->span[i] = (struct span){train->text + train->len, bytes};
         c->path[i] = qn_xstrdup(c->path[QN_TRAIN]);

@@ -158,6 +158,8 @@ static void cuts_count_symbols_and_not_bytes(void **state)
                "\xc3\xa9"
                "a");
     check_text(c, QN_VALID, "");
+    assert_string_equal(qn_corpus_sha256(c, QN_VALID), "");
+    assert_string_equal(qn_corpus_path(c, QN_VALID), "");
     qn_corpus_free(c);
     free(path);
 }
