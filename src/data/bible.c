@@ -32,8 +32,10 @@ static int spawn_bible(int out, pid_t *pid)
     char *argv[] = {name, flag, range, NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
-    sigset_t none;
+    sigset_t none, pipe_only;
     (void)sigemptyset(&none);
+    (void)sigemptyset(&pipe_only);
+    (void)sigaddset(&pipe_only, SIGPIPE);
     int why = posix_spawn_file_actions_init(&files);
     if (why != 0) {
         return why;
@@ -43,8 +45,11 @@ static int spawn_bible(int out, pid_t *pid)
         (void)posix_spawn_file_actions_destroy(&files);
         return why;
     }
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETSIGDEF);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
+    /* This program ignores it, and a child would too. */
+    (void)posix_spawnattr_setsigdefault(&attributes, &pipe_only);
     (void)posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_adddup2(&files, out, 1);
     (void)posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
@@ -156,7 +161,11 @@ bool qn_bible_text(struct qn_log *log, struct qn_bytes *text)
     char *folder = qn_xdg_dir("CACHE");
     char *path = qn_path_join(folder, "kjv.txt");
     struct qn_str made = {0};
-    bool found = qn_file_read(path, text, NULL) == QN_OK && text->len > 0;
+    bool found = qn_file_read(path, text, NULL) == QN_OK;
+    if (found && text->len == 0) {
+        qn_bytes_free(text);
+        found = false;
+    }
     if (!found && make_text(&made)) {
         write_cache(folder, path, &made, log);
         text->len = made.len;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -140,6 +141,37 @@ static void endless_output_is_cut_off(void **state)
     check_falls_back(*state);
 }
 
+static void a_writer_that_is_cut_off_ends(void **state)
+{
+    live_in(*state);
+    /* As the program does; a child would inherit that. */
+    assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    char *marker = qn_path_join(*state, "went-on");
+    char *line = qn_xasprintf("/usr/bin/yes Ge1:1 | /usr/bin/head -c 70000000\n"
+                              "echo more\n"
+                              "echo > '%s'",
+                              marker);
+    make_bible(*state, line);
+    check_falls_back(*state);
+    assert_false(qn_path_exists(marker));
+    free(line);
+    free(marker);
+    assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
+}
+
+static void an_empty_cache_is_made_anew(void **state)
+{
+    live_in(*state);
+    char *folder = qn_path_join(*state, "cache/quern");
+    char *path = qn_path_join(folder, "kjv.txt");
+    assert_int_equal(qn_make_dirs(folder, NULL), QN_OK);
+    assert_int_equal(qn_file_write(path, "", 0, NULL), QN_OK);
+    make_bible(*state, "printf '" VERSES "'");
+    check_is_bible(0);
+    free(path);
+    free(folder);
+}
+
 static void unwritable_cache_is_a_warning(void **state)
 {
     live_in(*state);
@@ -209,6 +241,8 @@ int main(void)
         IN_SCRATCH(failing_bible_gives_grammar),
         IN_SCRATCH(half_a_bible_gives_grammar),
         IN_SCRATCH(endless_output_is_cut_off),
+        IN_SCRATCH(a_writer_that_is_cut_off_ends),
+        IN_SCRATCH(an_empty_cache_is_made_anew),
         IN_SCRATCH(unwritable_cache_is_a_warning),
         cmocka_unit_test(grammar_is_always_the_same_text),
         cmocka_unit_test(grammar_is_lines_of_plain_text),
