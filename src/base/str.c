@@ -74,6 +74,30 @@ char *qn_str_take(struct qn_str *s)
     return text;
 }
 
+/* Where to cut s, which goes on beyond len: before the code point that len
+ * would cut in two. No code point has more than three continuation bytes, and
+ * what has more is not UTF-8 and cut anywhere. */
+static size_t cut_at(const char *s, size_t len)
+{
+    for (size_t back = 0; back <= 3 && back <= len; back++) {
+        if (((unsigned char)s[len - back] & 0xc0) != 0x80) {
+            return len - back;
+        }
+    }
+    return len;
+}
+
+void qn_copy_text(char *to, size_t size, const char *s)
+{
+    QN_ASSERT(size > 0);
+    size_t len = strlen(s);
+    if (len >= size) {
+        len = cut_at(s, size - 1);
+    }
+    memcpy(to, s, len);
+    to[len] = '\0';
+}
+
 bool qn_str_eq(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;

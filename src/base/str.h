@@ -22,6 +22,10 @@ void qn_str_add_bytes(struct qn_str *s, const void *bytes, size_t len);
 void qn_str_addf(struct qn_str *s, const char *fmt, ...) QN_PRINTF(2, 3);
 char *qn_str_take(struct qn_str *s); /* the caller frees it; "" when empty */
 
+/* As much of s as fits into 'size' bytes with its NUL, cut between code points.
+ */
+void qn_copy_text(char *to, size_t size, const char *s);
+
 bool qn_str_eq(const char *a, const char *b);
 bool qn_starts_with(const char *s, const char *prefix);
 bool qn_ends_with(const char *s, const char *suffix);

@@ -27,20 +27,6 @@ static const struct {
 /* Enough for some lines of metrics.jsonl, the newest of which is wanted. */
 #define TAIL 8192
 
-/* Copy as much of s as fits, cut between code points. */
-static void copy_text(char *out, size_t size, const char *s)
-{
-    size_t len = strlen(s);
-    if (len >= size) {
-        len = size - 1;
-        while (len > 0 && ((unsigned char)s[len] & 0xc0) == 0x80) {
-            len--;
-        }
-    }
-    memcpy(out, s, len);
-    out[len] = '\0';
-}
-
 enum qn_status qn_run_read_name(const char *path, char **name,
                                 struct qn_err *err)
 {
@@ -102,7 +88,7 @@ static enum qn_status read_state(const char *path, struct qn_run_summary *out,
     free(lock);
     enum qn_status status =
         qn_run_dir_lines(path, QN_EVENTS, follow_event, &transition, err);
-    copy_text(out->state, sizeof out->state, state_name(transition, locked));
+    qn_copy_text(out->state, sizeof out->state, state_name(transition, locked));
     return status;
 }
 
@@ -177,8 +163,8 @@ enum qn_status qn_run_summarise(const char *path, struct qn_run_summary *out,
     if (status != QN_OK) {
         return status;
     }
-    copy_text(s.id, sizeof s.id, qn_path_base(path));
-    copy_text(s.name, sizeof s.name, name);
+    qn_copy_text(s.id, sizeof s.id, qn_path_base(path));
+    qn_copy_text(s.name, sizeof s.name, name);
     free(name);
     status = read_state(path, &s, err);
     if (status == QN_OK) {

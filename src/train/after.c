@@ -3,25 +3,11 @@
 #include "train/trainer_self.h"
 
 #include "base/file.h"
+#include "base/str.h"
 #include "model/checkpoint.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Copy as much as fits, cut between code points. */
-static void cut_text(char *to, size_t size, const char *text)
-{
-    size_t len = strlen(text);
-    if (len >= size) {
-        len = size - 1;
-        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) {
-            len--;
-        }
-    }
-    memcpy(to, text, len);
-    to[len] = '\0';
-}
 
 struct qn_moment qn_trainer_moment(const struct qn_trainer *t)
 {
@@ -41,7 +27,7 @@ void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
     }
     note->step = t->at.step;
     note->epoch = (double)t->at.step / (double)t->streams.n_segments;
-    cut_text(note->text, sizeof note->text, text);
+    qn_copy_text(note->text, sizeof note->text, text);
     t->sink.note(t->sink.user, note);
 }
 
@@ -65,7 +51,7 @@ void qn_trainer_tell_set(struct qn_trainer *t, const char *key,
     qn_json_kstring(line, "value", value);
     qn_record_end(t->record);
     struct qn_note note = {.kind = QN_NOTE_SET};
-    cut_text(note.key, sizeof note.key, key);
+    qn_copy_text(note.key, sizeof note.key, key);
     qn_trainer_note(t, &note, value);
 }
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/queue.h"
 #include "base/ring.h"
+#include "base/str.h"
 #include "base/thread.h"
 
 #include <stdatomic.h>
@@ -141,15 +142,7 @@ static struct qn_note blank_note(const struct qn_worker *w,
 
 void qn_note_set_text(struct qn_note *n, const char *text)
 {
-    size_t len = strlen(text);
-    if (len >= sizeof n->text) {
-        len = sizeof n->text - 1;
-        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) {
-            len--;
-        }
-    }
-    memcpy(n->text, text, len);
-    n->text[len] = '\0';
+    qn_copy_text(n->text, sizeof n->text, text);
 }
 
 static void fail(struct qn_worker *w, const struct qn_err *err)

@@ -87,6 +87,30 @@ static void prefixes_and_suffixes_are_found(void **state)
     assert_false(qn_str_eq("a", "A"));
 }
 
+static void a_text_is_cut_between_code_points(void **state)
+{
+    (void)state;
+    char to[6];
+    qn_copy_text(to, sizeof to, "lamb");
+    assert_string_equal(to, "lamb");
+    qn_copy_text(to, sizeof to, "lambs");
+    assert_string_equal(to, "lambs");
+    qn_copy_text(to, sizeof to, "sheeps");
+    assert_string_equal(to, "sheep");
+    qn_copy_text(to, sizeof to, "abc\xe2\x82\xac"); /* a euro sign */
+    assert_string_equal(to, "abc");
+    qn_copy_text(to, sizeof to,
+                 "ab\xe2\x82\xac"
+                 "c");
+    assert_string_equal(to, "ab\xe2\x82\xac");
+    qn_copy_text(to, sizeof to, "a\xf0\x9f\x90\x91\xc3\xa9");
+    assert_string_equal(to, "a\xf0\x9f\x90\x91");
+    qn_copy_text(to, sizeof to, "\x80\x80\x80\x80\x80\x80\x80");
+    assert_string_equal(to, "\x80\x80\x80\x80\x80");
+    qn_copy_text(to, 1, "\xc3\xa9");
+    assert_string_equal(to, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +119,7 @@ int main(void)
         cmocka_unit_test(clear_keeps_the_memory_and_free_does_not),
         cmocka_unit_test(taking_leaves_it_empty),
         cmocka_unit_test(prefixes_and_suffixes_are_found),
+        cmocka_unit_test(a_text_is_cut_between_code_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
