@@ -134,10 +134,10 @@ static enum qn_status pass_lines(const struct qn_bytes *bytes,
         json_error_t why;
         json_t *object = parse_line(line, &why);
         if (!json_is_object(object)) {
+            const char *reason = object == NULL ? why.text : "it is an array";
             json_decref(object);
             return qn_fail(err, QN_EFORMAT, "line %zu is no JSON object: %s",
-                           number_of_line,
-                           object == NULL ? why.text : "it is an array");
+                           number_of_line, reason);
         }
         bool replaced =
             resume < r->n && number(object, "step") > r->at[resume].from;

@@ -231,14 +231,15 @@ enum qn_status qn_store_find(const char *store, const char *run, char **path,
     return status;
 }
 
-/* The number in "prefix<number>", 0 when the name is none of these. */
+/* The number in "prefix<number>", 0 when the name is none of these or none can
+ * follow. */
 static int64_t number_of(const char *name, const char *prefix, size_t len)
 {
     int64_t number;
     if (strncmp(name, prefix, len) != 0 || !qn_parse_int(name + len, &number)) {
         return 0;
     }
-    return number;
+    return number < INT64_MAX ? number : 0;
 }
 
 char *qn_store_fresh_name(const char *store, const char *name)

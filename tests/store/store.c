@@ -57,6 +57,8 @@ static void a_fresh_name_has_the_first_number_above_all_others(void **state)
     free(put_run(*state, "20260101T000000Z-0001-a", "{\"name\":\"a/b-2\"}"));
     free(put_run(*state, "20260102T000000Z-0002-b", "{\"name\":\"a/b-9\"}"));
     free(put_run(*state, "20260103T000000Z-0003-c", "{\"name\":\"a/b-x\"}"));
+    free(put_run(*state, "20260104T000000Z-0004-d",
+                 "{\"name\":\"a/b-9223372036854775807\"}"));
     check_fresh(*state, "a/b-*", "a/b-10");
     check_fresh(*state, "a/bc-*", "a/bc-1");
     check_fresh(*state, "a/b", "a/b");
