@@ -63,6 +63,18 @@ static int n_moments(const struct qn_spec *spec)
     return n;
 }
 
+/* Floats of the state that a pass of this layout carries on. */
+static size_t carried(const struct qn_layout *l)
+{
+    size_t sum = 0;
+    for (int k = 0; k < l->layers; k++) {
+        size_t rows = qn_size_mul((size_t)l->batch, (size_t)l->history[k]);
+        sum = qn_size_add(sum, l->state[k]);
+        sum = qn_size_add(sum, qn_size_mul(rows, (size_t)l->width[k]));
+    }
+    return sum;
+}
+
 void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
                    struct qn_backend *be, struct qn_memory_plan *out)
 {
@@ -73,17 +85,24 @@ void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
     qn_layout_init(&train, spec, vocab, spec->batch, spec->seq, true);
     qn_layout_init(&eval, spec, vocab, eval_batch, spec->seq, false);
     size_t weights = qn_size_mul(params.count, sizeof(float));
+    size_t moments = qn_size_mul((size_t)n_moments(spec), weights);
+    /* First the weights in two orders, then what training needs beside them. */
+    size_t save_model = qn_size_mul(2, weights);
+    size_t save_state =
+        qn_size_add(moments, qn_size_mul(carried(&train), sizeof(float)));
     size_t train_work = workspace_of(&train, spec, be);
     size_t eval_work = workspace_of(&eval, spec, be);
     struct qn_memory_plan plan = {
         .parameters = weights,
         .gradients = weights,
-        .moments = qn_size_mul((size_t)n_moments(spec), weights),
+        .moments = moments,
         .activations = qn_size_mul(train.total, sizeof(float)),
         .evaluation = qn_size_mul(eval.total, sizeof(float)),
-        .workspace = train_work > eval_work ? train_work : eval_work};
+        .workspace = train_work > eval_work ? train_work : eval_work,
+        .saving = save_model > save_state ? save_model : save_state};
     const size_t parts[] = {plan.parameters,  plan.gradients,  plan.moments,
-                            plan.activations, plan.evaluation, plan.workspace};
+                            plan.activations, plan.evaluation, plan.workspace,
+                            plan.saving};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         plan.total = qn_size_add(plan.total, parts[i]);
     }
@@ -118,6 +137,7 @@ enum qn_status qn_memory_plan_check(const struct qn_memory_plan *plan,
         {"activations", plan->activations, 3},
         {"evaluation", plan->evaluation, 4},
         {"workspace", plan->workspace, 5},
+        {"saving", plan->saving, 6},
     };
     size_t n = sizeof parts / sizeof parts[0];
     qsort(parts, n, sizeof parts[0], larger_first);

@@ -152,10 +152,18 @@ static void the_plan_is_what_is_allocated(void **state)
     assert_int_equal(plan.evaluation, meter.n_floats * 4);
     assert_int_equal(plan.total, plan.parameters + plan.gradients +
                                      plan.moments + plan.activations +
-                                     plan.evaluation + plan.workspace);
+                                     plan.evaluation + plan.workspace +
+                                     plan.saving);
+    /* Moments and carried state are on the host at once, while they are saved.
+     */
+    size_t carried = 4 * qn_pass_state_len(train);
+    assert_int_equal(plan.saving, plan.moments + carried);
     spec.optim.kind = QN_SGD;
     qn_model_plan(&spec, 17, 4, be, &plan);
     assert_int_equal(plan.moments, 0);
+    /* The weights are, in two orders. */
+    assert_true(carried < 2 * plan.parameters);
+    assert_int_equal(plan.saving, 2 * plan.parameters);
     qn_pass_free(eval);
     qn_pass_free(train);
     qn_model_free(m);
