@@ -13,7 +13,7 @@ struct qn_moment {
     int64_t step;
     int64_t steps_per_epoch;
     double seconds; /* of training */
-    int64_t evals;  /* evaluations that the schedule asked for */
+    int64_t evals;  /* evaluations by the schedule and at an end */
 };
 
 /* A multiple of the period lies in (before, now]. A period of 0 never is due.

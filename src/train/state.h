@@ -16,7 +16,7 @@ struct qn_progress {
     int64_t updates; /* steps whose gradients were finite: the optimiser's t */
     int64_t epoch;   /* epochs done */
     int64_t segment; /* of this epoch, the next one to be read */
-    int64_t evals;   /* evaluations that the schedule asked for */
+    int64_t evals;   /* evaluations by the schedule and at an end */
     int64_t eval_step; /* of the last one; -1 = none yet */
     double eval_loss;  /* its loss; NaN = none yet */
     int64_t best_step; /* of the lowest loss; -1 = none yet */
