@@ -55,8 +55,14 @@ static size_t add_safe(const char *name, size_t len, struct qn_str *out)
 static void add_name(const char *name, struct qn_str *out)
 {
     size_t len = strlen(name), start = out->len;
-    for (size_t at = 0; at < len && out->len - start + 4 <= MOST_NAME;) {
+    for (size_t at = 0; at < len;) {
+        size_t before = out->len;
         at += add_safe(name + at, len - at, out);
+        if (out->len - start > MOST_NAME) {
+            out->len = before;
+            out->text[before] = '\0';
+            break;
+        }
     }
     if (out->len == start) {
         qn_str_add(out, "run");

@@ -67,6 +67,11 @@ static void long_names_are_cut_between_code_points(void **state)
     memcpy(end, name, 198);
     end[198] = '\0';
     check_id_name(*state, name, end);
+    char letters[202];
+    memset(letters, 'x', sizeof letters);
+    letters[201] = '\0'; /* one more than stays */
+    check_id_name(*state, letters, letters + 1);
+    check_id_name(*state, letters + 1, letters + 1);
 }
 
 static void many_runs_of_one_second_have_folders_of_their_own(void **state)
