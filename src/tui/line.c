@@ -253,17 +253,21 @@ void qn_line_feed(struct qn_line *line, const char *bytes, size_t len)
 
 void qn_line_insert(struct qn_line *line, const char *text, size_t len)
 {
-    (void)line;
+    /* A search has a text of its own, which only keys reach; there a newline
+     * would be one. */
+    bool searching = RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH);
     struct qn_str clean = {0};
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
         char put = c == '\r' ? '\n' : (char)c;
-        if (c >= 0x20 || put == '\n' || c == '\t')
+        if (c >= 0x20 || (!searching && (put == '\n' || c == '\t')))
             qn_str_add_bytes(&clean, &put, 1);
     }
     while (clean.len > 0 && clean.text[clean.len - 1] == '\n')
         clean.text[--clean.len] = '\0'; /* it would only hide the end */
-    if (clean.len > 0)
+    if (clean.len > 0 && searching)
+        qn_line_feed(line, clean.text, clean.len);
+    else if (clean.len > 0)
         rl_insert_text(clean.text);
     qn_str_free(&clean);
 }
@@ -277,6 +281,7 @@ bool qn_line_interrupt(struct qn_line *line)
     rl_readline_state &= ~(
         unsigned long)(RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_VIMOTION |
                        RL_STATE_NUMERICARG | RL_STATE_MULTIKEY);
+    rl_initialize(); /* a new line: the history starts from its end, too */
     rl_set_prompt(line->prompt);
     return had_text;
 }
@@ -301,6 +306,7 @@ void qn_line_remember(struct qn_line *line, const char *text)
     char stamp[32];
     snprintf(stamp, sizeof stamp, "#%lld", (long long)time(NULL));
     add_history_time(stamp);
+    using_history(); /* the next line begins behind it, not before */
 }
 
 void qn_line_size(struct qn_line *line, int rows, int cols)
@@ -329,8 +335,7 @@ static int look_char(struct qn_str *out, uint32_t code, const char *bytes,
     return qn_glyph_width(code);
 }
 
-/* Append bytes [0, len) as they look; returns the columns. \1 and \2, with
- * which a prompt marks invisible parts, are left out. */
+/* Append bytes [0, len) as they look; returns the columns. */
 static int look_text(struct qn_str *out, const char *text, size_t len)
 {
     int cols = 0;
@@ -343,9 +348,20 @@ static int look_text(struct qn_str *out, const char *text, size_t len)
             i++;
             continue;
         }
-        if (code != 1 && code != 2)
-            cols += look_char(out, code, text + i, n);
+        cols += look_char(out, code, text + i, n);
         i += (size_t)n;
+    }
+    return cols;
+}
+
+/* The prompt without \1 and \2, with which it marks invisible parts. */
+static int look_prompt(struct qn_str *out, const char *prompt)
+{
+    int cols = 0;
+    while (*prompt) {
+        size_t n = strcspn(prompt, "\001\002");
+        cols += look_text(out, prompt, n);
+        prompt += n + strspn(prompt + n, "\001\002");
     }
     return cols;
 }
@@ -355,7 +371,7 @@ void qn_line_look(struct qn_line *line, struct qn_line_look *look)
     qn_str_clear(&look->text);
     /* rl_display_prompt: the search's own prompt while it searches. */
     const char *prompt = rl_display_prompt ? rl_display_prompt : line->prompt;
-    look->prompt_cols = look_text(&look->text, prompt, strlen(prompt));
+    look->prompt_cols = look_prompt(&look->text, prompt);
     size_t point = (size_t)rl_point, end = (size_t)rl_end;
     look->cursor_col =
         look->prompt_cols + look_text(&look->text, rl_line_buffer, point);
