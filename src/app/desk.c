@@ -16,13 +16,13 @@
 #include "tui/term.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define FRAME_SECONDS 0.1
-#define ESCAPE_MS 30 /* a lone ESC is one when nothing follows for so long */
 #define PROMPT "quern> "
 #define PROMPT_MORE "   >> "
 
@@ -40,6 +40,7 @@ struct desk {
     bool in_lua, quit, save;
     bool dirty;
     double drawn; /* when */
+    double keyed; /* when bytes last came from the keyboard */
 };
 
 static void draw(struct desk *d)
@@ -151,8 +152,8 @@ static void take_news(struct desk *d)
 
 enum { WAIT_SIGNAL, WAIT_LAB, WAIT_STRAY, WAIT_KEYS, N_WAITS };
 
-/* Sleep until something happens or the seconds are over (< 0: no limit); keys
- * only when asked for: while Lua runs they stay in the terminal. */
+/* Sleep until something happens or the seconds are over (INFINITY: no limit);
+ * keys only when asked for: while Lua runs they stay in the terminal. */
 static void wait_for(struct desk *d, double seconds, bool keys)
 {
     struct pollfd fds[N_WAITS] = {
@@ -161,7 +162,7 @@ static void wait_for(struct desk *d, double seconds, bool keys)
         [WAIT_STRAY] = {.fd = qn_term_output_fd(d->term), .events = POLLIN},
         [WAIT_KEYS] = {.fd = qn_term_fd(d->term), .events = POLLIN},
     };
-    int ms = seconds < 0 ? -1 : (int)(seconds * 1000 + 0.999);
+    int ms = isinf(seconds) ? -1 : (int)(seconds * 1000 + 0.999);
     (void)poll(fds, keys ? N_WAITS : WAIT_KEYS, ms); /* EINTR: a signal */
     take_signals(d);
     take_strays(d);
@@ -277,24 +278,31 @@ static void take_keys(struct desk *d)
     if (n < 0) { /* the terminal is gone */
         d->quit = d->save = true;
     } else if (n > 0) {
+        d->keyed = qn_clock_now();
         qn_input_feed(d->input, buf, (size_t)n);
         draw(d);
     }
 }
 
+/* Until what the decoder holds back is due; INFINITY when nothing is. */
+static double held_seconds(const struct desk *d)
+{
+    int ms = qn_input_patience_ms(d->input);
+    if (ms == 0)
+        return (double)INFINITY;
+    return fmax(d->keyed + ms / 1000.0 - qn_clock_now(), 0);
+}
+
 static void loop(struct desk *d)
 {
     while (!d->quit) {
-        double left = d->drawn + FRAME_SECONDS - qn_clock_now();
-        double seconds = d->dirty ? (left > 0 ? left : 0) : -1;
-        bool held = qn_input_pending(d->input);
-        if (held)
-            seconds = ESCAPE_MS / 1000.0;
-        wait_for(d, seconds, true);
+        double frame = d->drawn + FRAME_SECONDS - qn_clock_now();
+        frame = d->dirty ? fmax(frame, 0) : (double)INFINITY;
+        wait_for(d, fmin(frame, held_seconds(d)), true);
         struct pollfd p = {.fd = qn_term_fd(d->term), .events = POLLIN};
         if (poll(&p, 1, 0) > 0)
             take_keys(d);
-        else if (held) {
+        else if (held_seconds(d) <= 0) {
             qn_input_flush(d->input);
             d->dirty = true;
         }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ESCAPE_MS 30
+#define PASTE_MS 1000
+
 static const char paste_begin[] = "\033[200~";
 static const char paste_end[] = "\033[201~";
 
@@ -62,20 +65,28 @@ static enum qn_key_code sequence_code(const char *tail, size_t len)
     return QN_KEY_OTHER;
 }
 
+/* Whether a control sequence may end in this byte. */
+static bool ends_sequence(char c)
+{
+    return c >= 0x40 && c < 0x7f;
+}
+
 /* Length of the control sequence that starts at s ("ESC [" or "ESC O" are its
- * first two bytes), or 0 while its end has not come. */
+ * first two bytes), or 0 while its end has not come. A byte that no sequence
+ * has breaks it off and is not part of it. */
 static size_t sequence_len(const char *s, size_t len)
 {
-    if (len < 3)
-        return 0;
-    if (s[1] == 'O')
-        return 3;
     size_t i = 2;
-    if (s[2] == '[') /* the Linux console's F1 to F5 */
-        return len < 4 ? 0 : 4;
-    while (i < len && (unsigned char)s[i] >= 0x20 && (unsigned char)s[i] < 0x40)
+    if (len > 3 && s[1] == '[' &&
+        s[2] == '[') /* the Linux console's F1 to F5 */
+        return 4;
+    if (len == 3 && s[1] == '[' && s[2] == '[')
+        return 0;
+    while (s[1] == '[' && i < len && s[i] >= 0x20 && s[i] < 0x40)
         i++;
-    return i < len ? i + 1 : 0;
+    if (i == len)
+        return 0;
+    return ends_sequence(s[i]) ? i + 1 : i;
 }
 
 static void drop(struct qn_input *in, size_t n)
@@ -85,16 +96,22 @@ static void drop(struct qn_input *in, size_t n)
     in->held.text[in->held.len] = '\0';
 }
 
-/* Hand on the first n bytes as this key. They are copied first: the receiver
- * may feed more. */
-static void emit(struct qn_input *in, size_t n, struct qn_key key)
+/* Hand on the first n bytes as this key, and forget the 'more' behind them.
+ * They are copied first: the receiver may feed more. */
+static void emit_and_drop(struct qn_input *in, size_t n, size_t more,
+                          struct qn_key key)
 {
     char *bytes = qn_xstrndup(in->held.text, n);
-    drop(in, n);
+    drop(in, n + more);
     key.bytes = bytes;
     key.len = n;
     in->fn(in->user, &key);
     free(bytes);
+}
+
+static void emit(struct qn_input *in, size_t n, struct qn_key key)
+{
+    emit_and_drop(in, n, 0, key);
 }
 
 /* How many bytes the UTF-8 character beginning with c should have. */
@@ -123,9 +140,8 @@ static bool take_paste(struct qn_input *in, bool final)
         return false;
     size_t n = end ? (size_t)(end - in->held.text) : in->held.len;
     in->pasting = false;
-    emit(in, n, (struct qn_key){.code = QN_KEY_PASTE});
-    if (end)
-        drop(in, sizeof paste_end - 1);
+    emit_and_drop(in, n, end ? sizeof paste_end - 1 : 0,
+                  (struct qn_key){.code = QN_KEY_PASTE});
     return true;
 }
 
@@ -195,9 +211,11 @@ void qn_input_feed(struct qn_input *in, const char *bytes, size_t len)
         ;
 }
 
-bool qn_input_pending(const struct qn_input *in)
+int qn_input_patience_ms(const struct qn_input *in)
 {
-    return in->held.len > 0 || in->pasting;
+    if (in->pasting)
+        return PASTE_MS;
+    return in->held.len > 0 ? ESCAPE_MS : 0;
 }
 
 void qn_input_flush(struct qn_input *in)

@@ -45,8 +45,9 @@ struct qn_input *qn_input_new(qn_key_fn fn, void *user);
 void qn_input_free(struct qn_input *in); /* NULL is fine */
 
 void qn_input_feed(struct qn_input *in, const char *bytes, size_t len);
-/* Something is held back: ask again in 30 ms. */
-bool qn_input_pending(const struct qn_input *in);
+/* How long to wait for more before the flush; 0 = nothing is held back. A paste
+ * is worth a second: what came too late would be taken for keys, and run. */
+int qn_input_patience_ms(const struct qn_input *in);
 /* Nothing more came: what is held back is what it looks like. An unfinished
  * paste is handed on as far as it came. */
 void qn_input_flush(struct qn_input *in);
