@@ -37,11 +37,7 @@ static void add_layer(struct qn_param_list *list,
     int n = qn_layer_ops(place->spec)->params(place, own);
     list->per_layer = n;
     for (int i = 0; i < n; i++) {
-        struct qn_param param = {.kind = own[i].n_dims == 3
-                                             ? QN_PARAM_CONV_WEIGHT
-                                             : QN_PARAM_CONV_BIAS,
-                                 .layer = place->index,
-                                 .n_dims = own[i].n_dims,
+        struct qn_param param = {.n_dims = own[i].n_dims,
                                  .blocks = own[i].blocks};
         (void)snprintf(param.name, sizeof param.name, "layers.%d.%s",
                        place->index, own[i].name);
@@ -62,8 +58,6 @@ void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
     *list =
         (struct qn_param_list){.items = qn_xcalloc(room, sizeof *list->items)};
     add_param(list, (struct qn_param){.name = "embedding.weight",
-                                      .kind = QN_PARAM_EMBEDDING,
-                                      .layer = -1,
                                       .n_dims = 2,
                                       .dim = {symbols, embed},
                                       .blocks = 1});
@@ -72,16 +66,11 @@ void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
         add_layer(list, &place);
     }
     add_param(list, (struct qn_param){.name = "decoder.weight",
-                                      .kind = QN_PARAM_DECODER_WEIGHT,
-                                      .layer = -1,
                                       .n_dims = 2,
                                       .dim = {symbols, hidden},
                                       .blocks = 1});
-    add_param(list, (struct qn_param){.name = "decoder.bias",
-                                      .kind = QN_PARAM_DECODER_BIAS,
-                                      .layer = -1,
-                                      .n_dims = 1,
-                                      .dim = {symbols}});
+    add_param(list, (struct qn_param){
+                        .name = "decoder.bias", .n_dims = 1, .dim = {symbols}});
     list->all = list->trainable;
 }
 

@@ -12,18 +12,8 @@
 
 #include <stddef.h>
 
-enum qn_param_kind {
-    QN_PARAM_EMBEDDING,
-    QN_PARAM_CONV_WEIGHT,
-    QN_PARAM_CONV_BIAS,
-    QN_PARAM_DECODER_WEIGHT,
-    QN_PARAM_DECODER_BIAS
-};
-
 struct qn_param {
     char name[64]; /* "layers.0.conv.weight" */
-    enum qn_param_kind kind;
-    int layer; /* -1 outside the layers */
     int n_dims;
     size_t dim[3]; /* as in the file */
     size_t offset; /* floats, in the flat buffers */

@@ -23,7 +23,7 @@ struct lm {
 
 static enum qn_golden_layout layout_of(const struct qn_param *p)
 {
-    return p->kind == QN_PARAM_CONV_WEIGHT ? QN_TAPS_FIRST : QN_AS_STORED;
+    return p->n_dims == 3 ? QN_TAPS_FIRST : QN_AS_STORED;
 }
 
 /* "[6, 2]" as the setting "6,2". */
