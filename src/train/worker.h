@@ -2,8 +2,8 @@
  *
  * The only file pair that knows both a trainer and a thread. Commands take
  * effect between steps; step records go through a ring, statistics through a
- * newest-value box, notes through a list that never drops; all of them share one
- * coalesced wake-up.
+ * newest-value box, notes through a list that never drops; all of them share
+ * one coalesced wake-up.
  */
 #ifndef QN_TRAIN_WORKER_H
 #define QN_TRAIN_WORKER_H
