@@ -150,7 +150,7 @@ enum qn_status qn_trainer_save(struct qn_trainer *t, struct qn_err *err)
     }
     bool best = t->at.best_step == t->at.step;
     t->checkpoint_step = t->at.step;
-    t->checkpoint_is_best = best;
+    t->checkpoint_evals = t->at.evals;
     struct qn_json *line = qn_record_begin(t->record, "checkpoint", t->at.step);
     qn_json_kbool(line, "best", best);
     qn_record_end(t->record);

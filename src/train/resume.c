@@ -154,7 +154,7 @@ static enum qn_status load(struct qn_trainer *t, const struct resume *r,
         return status;
     }
     t->checkpoint_step = t->at.step;
-    t->checkpoint_is_best = t->at.best_step == t->at.step;
+    t->checkpoint_evals = t->at.evals;
     return check_progress(t, r, err);
 }
 

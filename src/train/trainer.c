@@ -193,11 +193,11 @@ static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
     return QN_OK;
 }
 
-/* Checkpoint this step unless that has been done. */
+/* Checkpoint this step and its evaluation unless that has been done. */
 static enum qn_status save_once(struct qn_trainer *t, struct qn_err *err)
 {
-    bool best = t->at.best_step == t->at.step;
-    if (t->checkpoint_step == t->at.step && t->checkpoint_is_best == best) {
+    if (t->checkpoint_step == t->at.step &&
+        t->checkpoint_evals == t->at.evals) {
         return QN_OK;
     }
     return qn_trainer_save(t, err);

@@ -32,12 +32,12 @@ struct qn_trainer {
     struct qn_run_dir *dir;
     struct qn_record *record;
 
-    struct qn_progress at;   /* what checkpoints hold */
-    int64_t checkpoint_step; /* of the newest one; -1 = none */
-    bool checkpoint_is_best;
-    bool checkpoint_owed;    /* one failed and must be made before going on */
-    struct qn_moment before; /* when due things were last looked at */
-    double seconds;          /* of training: the time inside steps */
+    struct qn_progress at;    /* what checkpoints hold */
+    int64_t checkpoint_step;  /* of the newest one; -1 = none */
+    int64_t checkpoint_evals; /* evaluations before it */
+    bool checkpoint_owed;     /* one failed and must be made before going on */
+    struct qn_moment before;  /* when due things were last looked at */
+    double seconds;           /* of training: the time inside steps */
     struct qn_speed speed;
     struct qn_stats_record stats; /* of the newest step that took them */
 };

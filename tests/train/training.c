@@ -343,6 +343,35 @@ static void a_stop_that_saves_can_be_resumed(void **state)
     free(run);
 }
 
+/* The weights are saved before they are evaluated, and what the evaluation
+ * found is saved, too, whether it was the best or not. */
+static void a_stop_saves_its_evaluation_with_the_weights(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {"eval.every=4", NULL};
+    struct qn_err err;
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, 4);
+    assert_int_equal(qn_trainer_set(t, "optim.lr", "1000", &err), QN_OK);
+    fixture_run(t, 6);
+    assert_int_equal(qn_trainer_stop(t, true, &err), QN_OK);
+    const struct qn_note *eval = fixture_note(f, QN_NOTE_EVAL);
+    int64_t best_step;
+    double best;
+    assert_true(qn_trainer_best(t, &best_step, &best));
+    assert_int_equal(best_step, 4);
+    struct qn_bytes metric;
+    double saved;
+    assert_int_equal(qn_run_dir_read(qn_trainer_dir(t), "checkpoints/6/metric",
+                                     &metric, &err),
+                     QN_OK);
+    metric.data[strcspn(metric.data, "\n")] = '\0';
+    assert_true(qn_parse_double(metric.data, &saved));
+    assert_true(saved == eval->loss && saved > best);
+    qn_bytes_free(&metric);
+    qn_trainer_free(t);
+}
+
 static void a_stop_that_discards_leaves_the_last_checkpoint(void **state)
 {
     struct fixture *f = *state;
@@ -483,6 +512,7 @@ int main(void)
         CASE(a_training_run_does_not_allocate),
         CASE(a_run_without_valid_split_trains),
         CASE(a_stop_that_saves_can_be_resumed),
+        CASE(a_stop_saves_its_evaluation_with_the_weights),
         CASE(a_stop_that_discards_leaves_the_last_checkpoint),
         CASE(a_run_ends_after_its_time),
         CASE(threads_that_help_do_not_change_the_numbers),
