@@ -33,6 +33,7 @@ struct qn_screen {
     const char *popup_title;
     char **popup_lines; /* NULL at the end; owned */
     int popup_top;
+    qn_run_id popup_run; /* whom the question is about */
     struct qn_line_look look;
     struct qn_canvas shape; /* rows and columns last drawn on; no cells */
 };
@@ -129,6 +130,7 @@ static void open_stop(struct qn_screen *s)
         return;
     }
     open_popup(s, POPUP_STOP, "stop this run?", 4);
+    s->popup_run = run.id;
     s->popup_lines[0] =
         qn_xasprintf("%s, step %lld", run.name, (long long)run.step);
     s->popup_lines[1] = qn_xstrdup("s  save a checkpoint and stop");
@@ -164,10 +166,10 @@ static void complain(struct qn_screen *s, enum qn_status st,
         qn_screen_print(s, err->text, QN_ROLE_ERROR);
 }
 
-static void stop_selected(struct qn_screen *s, bool save)
+static void stop_asked(struct qn_screen *s, bool save)
 {
     struct qn_err err;
-    complain(s, qn_lab_stop(s->lab, s->view.run, save, &err), &err);
+    complain(s, qn_lab_stop(s->lab, s->popup_run, save, &err), &err);
 }
 
 static struct qn_popup popup_of(const struct qn_screen *s)
@@ -220,7 +222,7 @@ static enum qn_screen_wish popup_key(struct qn_screen *s,
     if (kind == POPUP_STOP) {
         bool save = is_char(key, 's'), discard = is_char(key, 'd');
         if (save || discard)
-            stop_selected(s, save);
+            stop_asked(s, save);
         if (save || discard || leave || is_char(key, 'c'))
             close_popup(s);
         return QN_WISH_NONE;
@@ -232,8 +234,15 @@ static enum qn_screen_wish popup_key(struct qn_screen *s,
         return yes ? QN_WISH_QUIT : QN_WISH_NONE;
     }
     close_popup(s);
-    /* Help takes the key that closes it; completions let one type on. */
-    return kind == POPUP_CANDIDATES && !leave ? QN_WISH_LINE : QN_WISH_NONE;
+    return QN_WISH_NONE;
+}
+
+/* Completions are gone with the next key, which does what it always does; every
+ * other pop-up takes the key. */
+static bool types_on(const struct qn_screen *s, const struct qn_key *key)
+{
+    return s->popup == POPUP_CANDIDATES && scroll_of(key) == 0 &&
+           key->code != QN_KEY_ESC;
 }
 
 /* --- actions */
@@ -362,6 +371,8 @@ static enum qn_screen_wish act(struct qn_screen *s, enum qn_action action)
 
 enum qn_screen_wish qn_screen_key(struct qn_screen *s, const struct qn_key *key)
 {
+    if (types_on(s, key))
+        close_popup(s);
     if (s->popup != POPUP_NONE)
         return popup_key(s, key);
     bool in_prompt = s->view.focus == QN_PANE_PROMPT;
@@ -438,21 +449,20 @@ static void draw_hints(const struct qn_screen *s, struct qn_canvas *c,
     }
 }
 
-/* Bytes of text that take the first n columns. */
-static size_t bytes_of_columns(const char *text, int n)
+/* The text without its first *n columns; where that would halve a wide
+ * character, without all of it and *n one more. */
+static const char *skip_columns(const char *text, int *n)
 {
     size_t i = 0, len = strlen(text);
     int cols = 0;
-    while (i < len) {
+    while (i < len && cols < *n) {
         uint32_t code;
         int used = qn_utf8_decode(text + i, len - i, &code);
-        int width = used ? qn_glyph_width(code) : 1;
-        if (cols + width > n)
-            break;
-        cols += width;
+        cols += used ? qn_glyph_width(code) : 1;
         i += used ? (size_t)used : 1;
     }
-    return i;
+    *n = cols;
+    return text + i;
 }
 
 /* One row that scrolls sideways to keep the cursor in sight. */
@@ -470,7 +480,7 @@ static void draw_input(struct qn_screen *s, struct qn_canvas *c,
     int room = where.cols - 1; /* the cursor may stand behind the end */
     int skip = s->look.cursor_col > room ? s->look.cursor_col - room : 0;
     const char *text = s->look.text.text ? s->look.text.text : "";
-    const char *shown = text + bytes_of_columns(text, skip);
+    const char *shown = skip_columns(text, &skip);
     qn_canvas_text(c, where.row, where.col, where.cols, shown, QN_ROLE_TEXT);
     int n_prompt = s->look.prompt_cols - skip;
     for (int i = 0; i < n_prompt && i < where.cols; i++) {

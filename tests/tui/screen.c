@@ -1,0 +1,275 @@
+/* screen.c - tests of focus, pop-ups and what each key asks for. */
+#include "tui/screen.h"
+
+#include "base/mem.h"
+#include "lab_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const endless[] = {"steps=1000000", NULL};
+
+struct desk {
+    struct lab_fixture *f;
+    struct qn_line *line;
+    struct qn_screen *screen;
+};
+
+static void on_accept(void *user, const char *text)
+{
+    (void)user;
+    (void)text;
+}
+
+static void on_eof(void *user)
+{
+    (void)user;
+}
+
+static int setup(void **state)
+{
+    struct desk *d = qn_xcalloc(1, sizeof *d);
+    void *f = NULL;
+    const struct qn_line_host host = {.accept = on_accept, .eof = on_eof};
+    (void)setenv("INPUTRC", "/dev/null", 1);
+    if (lab_fixture_setup(&f) != 0) {
+        return -1;
+    }
+    d->f = f;
+    d->line = qn_line_start(&host, NULL);
+    qn_line_prompt(d->line, "> ");
+    d->screen = qn_screen_new(d->f->lab, d->line, QN_GLYPHS_ASCII);
+    *state = d;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct desk *d = *state;
+    void *f = d->f;
+    qn_screen_free(d->screen);
+    qn_line_stop(d->line);
+    free(d);
+    return lab_fixture_teardown(&f);
+}
+
+static enum qn_screen_wish press(struct desk *d, enum qn_key_code code)
+{
+    struct qn_key key = {.code = code, .bytes = "", .len = 0};
+    return qn_screen_key(d->screen, &key);
+}
+
+static enum qn_screen_wish press_char(struct desk *d, char c)
+{
+    struct qn_key key = {
+        .code = QN_KEY_CHAR, .ch = (uint32_t)c, .bytes = &c, .len = 1};
+    return qn_screen_key(d->screen, &key);
+}
+
+/* The frame as text, to be freed. */
+static char *frame(struct desk *d, int *row, int *col)
+{
+    struct qn_canvas c;
+    struct qn_str text = {0};
+    qn_canvas_init(&c, 30, 100);
+    qn_screen_draw(d->screen, &c, row, col);
+    qn_canvas_dump(&c, false, &text);
+    qn_canvas_fini(&c);
+    return qn_str_take(&text);
+}
+
+static bool shows(struct desk *d, const char *what)
+{
+    int row, col;
+    char *text = frame(d, &row, &col);
+    bool found = strstr(text, what) != NULL;
+    free(text);
+    return found;
+}
+
+static int cursor_col(struct desk *d)
+{
+    int row, col;
+    free(frame(d, &row, &col));
+    return col;
+}
+
+static void open_completions(struct desk *d)
+{
+    char one[] = "preset", two[] = "print";
+    char *const words[] = {one, two};
+    qn_screen_candidates(d->screen, words, 2);
+    assert_true(shows(d, "completions"));
+}
+
+static void what_is_typed_goes_to_the_prompt_and_to_no_pane(void **state)
+{
+    struct desk *d = *state;
+    assert_int_equal(press_char(d, 'z'), QN_WISH_LINE);
+    assert_int_equal(press_char(d, 'q'), QN_WISH_LINE);
+    assert_int_equal(press(d, QN_KEY_PASTE), QN_WISH_PASTE);
+    press(d, QN_KEY_F1 + 5);
+    assert_int_equal(press_char(d, 'z'), QN_WISH_NONE);
+    assert_int_equal(press(d, QN_KEY_PASTE), QN_WISH_NONE);
+    assert_int_equal(cursor_col(d), -1);
+    assert_int_equal(press(d, QN_KEY_ESC), QN_WISH_NONE);
+    assert_int_equal(press_char(d, 'z'), QN_WISH_LINE);
+    assert_true(cursor_col(d) >= 0);
+}
+
+static void a_key_closes_the_completions_and_does_what_it_does(void **state)
+{
+    struct desk *d = *state;
+    open_completions(d);
+    assert_int_equal(press_char(d, 'z'), QN_WISH_LINE);
+    assert_false(shows(d, "completions"));
+    open_completions(d);
+    assert_int_equal(press(d, QN_KEY_PASTE), QN_WISH_PASTE);
+    open_completions(d);
+    assert_int_equal(press(d, QN_KEY_F1), QN_WISH_NONE);
+    assert_true(shows(d, "this help"));
+    press(d, QN_KEY_ESC);
+    open_completions(d);
+    assert_int_equal(press(d, QN_KEY_ESC), QN_WISH_NONE);
+    assert_false(shows(d, "completions"));
+}
+
+static void quitting_asks_only_while_a_run_is_active(void **state)
+{
+    struct desk *d = *state;
+    assert_int_equal(qn_screen_ask_quit(d->screen), QN_WISH_QUIT);
+    qn_run_id id = start_run(d->f, endless, false);
+    qn_screen_update(d->screen);
+    static const char stay[] = "n\033";
+    for (const char *c = stay; *c; c++) {
+        assert_int_equal(qn_screen_ask_quit(d->screen), QN_WISH_NONE);
+        assert_true(shows(d, "quit?"));
+        assert_int_equal(press_char(d, 'z'), QN_WISH_NONE);
+        assert_int_equal(press(d, QN_KEY_PASTE), QN_WISH_NONE);
+        assert_true(shows(d, "quit?"));
+        assert_int_equal(*c == '\033' ? press(d, QN_KEY_ESC)
+                                      : press_char(d, *c),
+                         QN_WISH_NONE);
+        assert_false(shows(d, "quit?"));
+    }
+    (void)qn_screen_ask_quit(d->screen);
+    assert_int_equal(press_char(d, 'y'), QN_WISH_QUIT);
+    assert_ok(qn_lab_stop(d->f->lab, id, false, &err));
+}
+
+/* The newest run becomes the selected one while the question stands. */
+static void the_run_that_a_question_names_is_the_one_that_stops(void **state)
+{
+    struct desk *d = *state;
+    qn_run_id first = start_run(d->f, endless, false);
+    qn_screen_update(d->screen);
+    press(d, QN_KEY_F1 + 8);
+    assert_true(shows(d, "stop this run?"));
+    qn_run_id second = start_run(d->f, endless, false);
+    qn_screen_update(d->screen);
+    press_char(d, 'd');
+    assert_false(shows(d, "stop this run?"));
+    wait_state(d->f, first, QN_LAB_STOPPED);
+    assert_int_equal(view(d->f, second).state, QN_LAB_RUNNING);
+}
+
+static void cancelling_stops_nothing(void **state)
+{
+    struct desk *d = *state;
+    press(d, QN_KEY_F1 + 8);
+    assert_true(shows(d, "no run is training"));
+    qn_run_id id = start_run(d->f, endless, false);
+    qn_screen_update(d->screen);
+    press(d, QN_KEY_F1 + 8);
+    press_char(d, 'c');
+    press(d, QN_KEY_F1 + 8);
+    press(d, QN_KEY_ESC);
+    press(d, QN_KEY_F1 + 8);
+    qn_screen_interrupt(d->screen);
+    assert_false(shows(d, "stop this run?"));
+    assert_int_equal(view(d->f, id).state, QN_LAB_RUNNING);
+}
+
+static void an_interrupt_undoes_one_thing_at_a_time(void **state)
+{
+    struct desk *d = *state;
+    qn_line_feed(d->line, "text", 4);
+    press(d, QN_KEY_F1 + 5);
+    press(d, QN_KEY_F1);
+    qn_screen_interrupt(d->screen);
+    assert_false(shows(d, "this help"));
+    assert_int_equal(cursor_col(d), -1);
+    qn_screen_interrupt(d->screen);
+    assert_int_equal(cursor_col(d), 6);
+    assert_true(shows(d, "> text"));
+    qn_screen_interrupt(d->screen);
+    assert_false(shows(d, "> text"));
+    assert_false(shows(d, "Ctrl-D quits"));
+    qn_screen_interrupt(d->screen);
+    assert_true(shows(d, "Ctrl-D quits"));
+}
+
+/* However the row scrolls, what stands before the cursor is the last thing
+ * typed. */
+static void the_cursor_stands_behind_what_was_typed(void **state)
+{
+    struct desk *d = *state;
+    for (int i = 0; i < 120; i++) {
+        struct qn_canvas c;
+        int row, col;
+        qn_line_feed(d->line, i % 3 == 0 ? "日" : "x", i % 3 == 0 ? 3 : 1);
+        qn_canvas_init(&c, 10, 41);
+        qn_screen_draw(d->screen, &c, &row, &col);
+        assert_in_range(row, 0, 9);
+        assert_in_range(col, 1, 40);
+        const struct qn_canvas_cell *cell = &c.cells[row * 41 + col];
+        assert_int_equal(cell->glyph, ' ');
+        assert_int_equal(cell[-1].glyph, i % 3 == 0 ? 0 : 'x');
+        qn_canvas_fini(&c);
+    }
+}
+
+static void any_size_can_be_drawn(void **state)
+{
+    struct desk *d = *state;
+    (void)start_run(d->f, endless, false);
+    qn_screen_update(d->screen);
+    qn_line_feed(d->line, "日本", 6);
+    for (int popup = 0; popup < 2; popup++) {
+        if (popup)
+            press(d, QN_KEY_F1);
+        for (int rows = 0; rows < 30; rows++) {
+            for (int cols = 0; cols < 130; cols += 1 + cols / 12) {
+                struct qn_canvas c;
+                int row, col;
+                qn_canvas_init(&c, rows, cols);
+                qn_screen_draw(d->screen, &c, &row, &col);
+                assert_true(row < rows && (row < 0 || col >= 0));
+                qn_canvas_fini(&c);
+            }
+        }
+    }
+}
+
+#define SCREEN_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCREEN_TEST(what_is_typed_goes_to_the_prompt_and_to_no_pane),
+        SCREEN_TEST(a_key_closes_the_completions_and_does_what_it_does),
+        SCREEN_TEST(quitting_asks_only_while_a_run_is_active),
+        SCREEN_TEST(the_run_that_a_question_names_is_the_one_that_stops),
+        SCREEN_TEST(cancelling_stops_nothing),
+        SCREEN_TEST(an_interrupt_undoes_one_thing_at_a_time),
+        SCREEN_TEST(the_cursor_stands_behind_what_was_typed),
+        SCREEN_TEST(any_size_can_be_drawn),
+    };
+    return cmocka_run_group_tests_name("screen", tests, NULL, NULL);
+}
