@@ -116,8 +116,6 @@ static void take_signal(struct desk *d, int sig)
         break;
     default: /* TERM, HUP: leave, losing nothing */
         d->quit = d->save = true;
-        if (d->in_lua)
-            qn_script_interrupt(d->script);
     }
 }
 
@@ -175,6 +173,8 @@ static void on_pump(void *user, double timeout)
     struct desk *d = user;
     double frame = d->dirty ? FRAME_SECONDS : timeout;
     wait_for(d, timeout < frame ? timeout : frame, false);
+    if (d->quit) /* again at every turn: Lua may catch the first */
+        qn_script_interrupt(d->script);
     draw_when_due(d);
 }
 
@@ -268,7 +268,8 @@ static void on_candidates(void *user, char *const *words, int n)
 static void on_key(void *user, const struct qn_key *key)
 {
     struct desk *d = user;
-    take_wish(d, qn_screen_key(d->screen, key), key);
+    if (!d->quit) /* what was typed ahead is for nobody then */
+        take_wish(d, qn_screen_key(d->screen, key), key);
 }
 
 static void take_keys(struct desk *d)
