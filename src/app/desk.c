@@ -190,6 +190,7 @@ static void echo_line(struct desk *d, const char *prompt, const char *text)
 static void run_lua(struct desk *d, const char *text, const char *file,
                     const char *const *args, int n_args)
 {
+    draw(d); /* what was typed, before a call that never pumps */
     d->in_lua = true;
     qn_screen_busy(d->screen, true);
     d->dirty = true; /* drawn by the pump if it takes that long */
@@ -231,7 +232,10 @@ static void take_wish(struct desk *d, enum qn_screen_wish wish,
 {
     switch (wish) {
     case QN_WISH_LINE:
-        qn_line_feed(d->line, key->bytes, key->len);
+        if (key->code == QN_KEY_ESC)
+            qn_line_escape(d->line);
+        else
+            qn_line_feed(d->line, key->bytes, key->len);
         break;
     case QN_WISH_PASTE:
         qn_line_insert(d->line, key->bytes, key->len);

@@ -165,12 +165,12 @@ static void bind_keys(void)
 
 static void load_history(struct qn_line *line)
 {
-    using_history();
     stifle_history(HISTORY_ENTRIES);
     history_comment_char = '#';
     history_write_timestamps = 1; /* keeps entries of several lines whole */
     if (line->history)
         (void)read_history(line->history); /* none yet is fine */
+    using_history(); /* stand behind the last entry, not on the first */
 }
 
 struct qn_line *qn_line_start(const struct qn_line_host *host,
@@ -249,6 +249,15 @@ void qn_line_feed(struct qn_line *line, const char *bytes, size_t len)
     }
     qn_str_clear(&line->queue);
     line->taken = 0;
+}
+
+void qn_line_escape(struct qn_line *line)
+{
+    const int vi = 0, emacs = 1; /* of rl_editing_mode */
+    if (RL_ISSTATE(RL_STATE_ISEARCH) && rl_editing_mode == emacs)
+        qn_line_feed(line, "\n", 1); /* ends it and is not run itself */
+    else if (rl_editing_mode == vi)
+        qn_line_feed(line, "\033", 1);
 }
 
 void qn_line_insert(struct qn_line *line, const char *text, size_t len)

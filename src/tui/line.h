@@ -35,6 +35,9 @@ struct qn_line *qn_line_start(const struct qn_line_host *host,
 void qn_line_stop(struct qn_line *line); /* saves the history; NULL is fine */
 
 void qn_line_feed(struct qn_line *line, const char *bytes, size_t len);
+/* A lone ESC: leaves insert mode in vi's editing, ends a search; otherwise
+ * nothing, so that the next key is not taken for a Meta key. */
+void qn_line_escape(struct qn_line *line);
 /* Text put in as it is, newlines included: never run by itself. */
 void qn_line_insert(struct qn_line *line, const char *text, size_t len);
 /* Ctrl-C: leave search and numbers, drop the text. true if there was any. */

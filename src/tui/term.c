@@ -272,6 +272,9 @@ void qn_term_stop(struct qn_term *t)
     if (!t)
         return;
     announce(t, paste_off);
+    /* Where there is no second screen the frame would stay under the shell. */
+    erase();
+    refresh();
     endwin();
     delscreen(t->screen);
     tcsetattr(rescue.fd, TCSANOW, &rescue.modes);

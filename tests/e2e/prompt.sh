@@ -73,6 +73,41 @@ key C-c
 key C-d
 wait_shell
 
+# A lone Esc swallows nothing, and ends a search.
+open 100x30 "$quern"
+wait_for 'quern>'
+key Escape
+sleep 0.2 # as long as a person takes: nothing on the screen tells
+type_line '"es" .. "caped"'
+wait_for '^.?escaped'
+key C-r
+type_text 'esc'
+wait_for 'reverse-i-search.*esc'
+key Escape
+wait_gone 'reverse-i-search'
+type_text ' .. "!"'
+wait_for 'quern> "es" .. "caped"'
+key C-c
+key C-d
+wait_shell
+
+# Each command is there to be fetched again, however slowly it was typed,
+# in a new home as well.
+open 100x30 "XDG_STATE_HOME=$work/fresh $quern"
+wait_for 'quern>'
+for i in 1 2 3; do
+    type_line "$i * 111"
+    wait_for "^.?$((i * 111))"
+done
+key Up
+wait_for 'quern> 3 \* 111.*'
+key Up
+key Up
+wait_until 'the first command is not in the history' count_is 2 '^quern> 1 \* 111'
+key C-c
+key C-d
+wait_shell
+
 # The history is there in the next session, of several lines or not.
 open 100x30 "$quern"
 wait_for 'quern>'
