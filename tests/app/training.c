@@ -208,6 +208,24 @@ static void an_interrupt_keeps_a_checkpoint_and_says_how_to_go_on(void **state)
     }
 }
 
+/* What is said can be copied as it is, wherever the runs lie. */
+static void the_way_to_go_on_names_store_and_data(void **state)
+{
+    (void)state;
+    assert_int_equal(sh("mkdir \"it's data\" && mv text.txt it*"), 0);
+    struct child c =
+        child_start("train --json --store \"my 'own' \\$store\" "
+                    "--data \"it's data\" " TINY "steps=100000 name=far");
+    assert_true(child_reach(&c, 20));
+    assert_int_equal(kill(c.pid, SIGINT), 0);
+    assert_int_equal(child_end(&c), 0);
+    assert_int_equal(sh("sed 's|.*go on with: quern|%s|; s|$| steps=200|' .err "
+                        ">.go && sh .go >.out",
+                        QUERN),
+                     0);
+    assert_int_equal(sh("grep -q 'done: 200 steps' .out"), 0);
+}
+
 static void a_run_under_nohup_outlives_a_hang_up(void **state)
 {
     (void)state;
@@ -323,6 +341,7 @@ int main(void)
         WITH_SHELL(a_run_without_a_name_is_numbered),
         WITH_SHELL(killed_and_resumed_it_ends_in_the_same_bytes),
         WITH_SHELL(an_interrupt_keeps_a_checkpoint_and_says_how_to_go_on),
+        WITH_SHELL(the_way_to_go_on_names_store_and_data),
         WITH_SHELL(a_run_under_nohup_outlives_a_hang_up),
         WITH_SHELL(a_finished_run_says_so_and_is_no_failure),
         WITH_SHELL(a_run_in_use_is_not_resumed),

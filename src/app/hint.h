@@ -1,0 +1,13 @@
+/* hint.h - a command line that a person can copy into a shell. */
+#ifndef QN_APP_HINT_H
+#define QN_APP_HINT_H
+
+#include "base/str.h"
+
+/* Append "quern --store DIR --data DIR resume RUN", quoted where a shell needs
+ * it. store and data are the options as they were given; NULL leaves one out.
+ */
+void qn_hint_resume(struct qn_str *out, const char *store, const char *data,
+                    const char *run);
+
+#endif
