@@ -1,6 +1,6 @@
 /* interrupt.c - stop running Lua, and let the screen go on while it runs.
  *
- * A count hook looks at the flag every few thousand instructions. Coroutines
+ * A count hook looks for interrupts every few thousand instructions. Coroutines
  * take the hook over from the thread that makes them. The first interrupt of a
  * chunk is an ordinary error, so that a script may clean up; the second cannot
  * be caught.
@@ -12,18 +12,17 @@
 #define HOOK_INSTRUCTIONS 10000
 #define PUMP_INTERVAL 0.05 /* seconds */
 
-static bool take_flag(struct qn_script *s)
+/* Whether there were any since the last call. They are counted: from the
+ * chunk's second on, which may come together with the first, nothing catches
+ * them. */
+static bool take_interrupts(struct qn_script *s)
 {
-    return atomic_exchange(&s->interrupt, false);
-}
-
-/* Counts it: from the second on, nothing catches it. */
-static void note_interrupt(struct qn_script *s)
-{
-    s->n_interrupts++;
+    int n = atomic_exchange(&s->interrupts, 0);
+    s->n_interrupts += n;
     if (s->n_interrupts > 1 && s->unwind == QN_UNWIND_NONE) {
         s->unwind = QN_UNWIND_INTERRUPT;
     }
+    return n > 0;
 }
 
 static int raise_interrupted(lua_State *L)
@@ -43,8 +42,7 @@ static void on_count(lua_State *L, lua_Debug *ar)
         s->host.pump(s->host.user, 0);
         s->last_pump = qn_clock_now();
     }
-    if (take_flag(s)) {
-        note_interrupt(s);
+    if (take_interrupts(s)) {
         raise_interrupted(L);
     }
 }
@@ -63,12 +61,12 @@ void qn_interrupt_end(struct qn_script *s)
 {
     s->running = false;
     s->at_prompt = false;
-    atomic_store(&s->interrupt, false);
+    atomic_store(&s->interrupts, 0);
 }
 
 void qn_script_interrupt(struct qn_script *s)
 {
-    atomic_store(&s->interrupt, true);
+    atomic_fetch_add(&s->interrupts, 1);
 }
 
 bool qn_interrupt_pump(lua_State *L, double timeout)
@@ -76,14 +74,13 @@ bool qn_interrupt_pump(lua_State *L, double timeout)
     struct qn_script *s = qn_script_of(L);
     s->host.pump(s->host.user, timeout);
     s->last_pump = qn_clock_now();
-    return take_flag(s);
+    return take_interrupts(s);
 }
 
 /* Where a person sits at the prompt, Ctrl-C only ends the wait. */
 int qn_interrupt_result(lua_State *L)
 {
     struct qn_script *s = qn_script_of(L);
-    note_interrupt(s);
     if (s->n_interrupts > 1 || !(s->at_prompt || s->host.has_screen)) {
         return raise_interrupted(L);
     }

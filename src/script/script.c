@@ -66,7 +66,7 @@ enum qn_status qn_script_new(struct qn_lab *lab,
     struct qn_script *s = qn_xcalloc(1, sizeof *s);
     s->lab = lab;
     s->host = *host;
-    atomic_init(&s->interrupt, false);
+    atomic_init(&s->interrupts, 0);
     copy_options(s, options);
     enum qn_status status = fill_defaults(&s->defaults, err);
     if (status != QN_OK) {

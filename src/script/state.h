@@ -31,7 +31,7 @@ struct qn_script {
     bool check;
     struct qn_spec defaults; /* what a spec is when nothing is said */
 
-    atomic_bool interrupt; /* set by signal handlers, taken by the hook */
+    atomic_int interrupts; /* counted by signal handlers, taken by the hook */
     int n_interrupts;      /* of the chunk that runs */
     enum qn_unwind unwind;
     bool running;   /* a chunk runs */

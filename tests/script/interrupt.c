@@ -54,6 +54,20 @@ static void no_pcall_swallows_the_second(void **state)
     }
 }
 
+static void two_at_once_are_two(void **state)
+{
+    struct script_fixture *f = *state;
+    f->interrupt_more = 1;
+    f->interrupt_at = 1;
+    assert_fails(f, "pcall(function() while true do end end) print('caught')",
+                 "interrupted");
+    assert_string_equal(printed(f), "");
+    f->interrupt_at = 1;
+    assert_fails(f, "SMALL.steps = 1000000 run = qn.train(SMALL) run:wait()",
+                 "interrupted");
+    must(f, "run:stop{ save = false } run:wait()");
+}
+
 static void an_interrupt_reaches_a_coroutine(void **state)
 {
     struct script_fixture *f = *state;
@@ -165,6 +179,7 @@ int main(void)
         TEST(an_interrupt_ends_an_endless_loop),
         TEST(the_first_interrupt_may_be_caught_for_tidying_up),
         TEST(no_pcall_swallows_the_second),
+        TEST(two_at_once_are_two),
         TEST(an_interrupt_reaches_a_coroutine),
         TEST(an_interrupt_does_not_outlive_its_chunk),
         TEST(long_lua_lets_the_host_work),

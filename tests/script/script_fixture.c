@@ -29,7 +29,9 @@ static void on_pump(void *user, double timeout)
     (void)qn_lab_poll(f->lab);
     f->n_pumps++;
     if (f->interrupt_at > 0 && f->n_pumps >= f->interrupt_at) {
-        qn_script_interrupt(f->s);
+        for (int i = 0; i <= f->interrupt_more; i++) {
+            qn_script_interrupt(f->s);
+        }
         f->interrupt_at =
             f->interrupt_every > 0 ? f->n_pumps + f->interrupt_every : 0;
     }

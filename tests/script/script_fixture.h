@@ -13,6 +13,7 @@ struct script_fixture {
     int n_pumps;               /* since then */
     int interrupt_at;          /* the pump that interrupts; 0: none */
     int interrupt_every;       /* and again after so many; 0: once */
+    int interrupt_more;        /* how many more at the same pump */
     bool has_screen;
 };
 
