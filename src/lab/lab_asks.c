@@ -71,9 +71,12 @@ void qn_lab_take_reply(struct qn_lab *lab, const struct qn_note *reply)
         qn_lab_drop_ask(lab, reply->ticket);
         return;
     }
-    /* The run ended before or while it was at it: left for reroute_asks. */
-    if (a->state == LAB_ASK_POSTED &&
-        (reply->status == QN_ESTATE || reply->status == QN_ESTOPPED)) {
+    /* The run ended before or while it was at it: left for reroute_asks. Of a
+     * run that goes on QN_ESTATE is an answer like any other. */
+    bool over =
+        reply->status == QN_ESTOPPED ||
+        (reply->status == QN_ESTATE && !qn_lab_state_active(run->state));
+    if (a->state == LAB_ASK_POSTED && over) {
         return;
     }
     a->state = LAB_ASK_ANSWERED;

@@ -54,6 +54,25 @@ static double rate_at(struct lab_fixture *f, qn_run_id id, int64_t step)
     return p.value;
 }
 
+/* Its weights are no numbers: nothing can be drawn, and that is the answer. */
+static void a_question_that_a_live_run_cannot_answer_fails(void **state)
+{
+    struct lab_fixture *f = *state;
+    static const char *const ruined[] = {
+        "steps=1000000",        "optim.kind=sgd",  "optim.lr=1e30",
+        "optim.clip_norm=none", "stop.nan=ignore", NULL};
+    const struct qn_text_request request = {
+        .length = 3, .temperature = 1, .seed = 1};
+    qn_ticket ticket;
+    qn_run_id id = start_run(f, ruined, false);
+    wait_step(f, id, 20);
+    assert_ok(qn_lab_sample(f->lab, id, &request, &ticket, &err));
+    struct qn_note answer = wait_answer(f, ticket);
+    assert_int_equal(answer.status, QN_ESTATE);
+    assert_non_null(strstr(answer.text, "not a number"));
+    assert_true(qn_lab_state_active(view(f, id).state));
+}
+
 static void a_set_holds_from_the_step_after_the_recorded_one(void **state)
 {
     struct lab_fixture *f = *state;
@@ -279,6 +298,7 @@ static void a_prompt_that_does_not_fit_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WITH_LAB(a_question_that_a_live_run_cannot_answer_fails),
         WITH_LAB(a_set_holds_from_the_step_after_the_recorded_one),
         WITH_LAB(setting_more_steps_moves_the_end),
         WITH_LAB(a_wrong_set_is_refused_at_once),
