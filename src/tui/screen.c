@@ -131,11 +131,9 @@ static void open_stop(struct qn_screen *s)
     }
     open_popup(s, POPUP_STOP, "stop this run?", 4);
     s->popup_run = run.id;
-    s->popup_lines[0] =
-        qn_xasprintf("%s, step %lld", run.name, (long long)run.step);
-    s->popup_lines[1] = qn_xstrdup("s  save a checkpoint and stop");
-    s->popup_lines[2] =
-        qn_xstrdup("d  stop, discarding what came after the last checkpoint");
+    s->popup_lines[0] = qn_xstrdup(run.name);
+    s->popup_lines[1] = qn_xstrdup("s  save and stop");
+    s->popup_lines[2] = qn_xstrdup("d  stop, save nothing more");
     s->popup_lines[3] = qn_xstrdup("c  cancel: it goes on");
 }
 
@@ -145,9 +143,9 @@ enum qn_screen_wish qn_screen_ask_quit(struct qn_screen *s)
     if (n == 0)
         return QN_WISH_QUIT;
     open_popup(s, POPUP_QUIT, "quit?", 3);
-    s->popup_lines[0] = n == 1 ? qn_xstrdup("A run is still training.")
-                               : qn_xasprintf("%d runs are still training.", n);
-    s->popup_lines[1] = qn_xstrdup("y  save and quit; quern resume goes on");
+    s->popup_lines[0] = n == 1 ? qn_xstrdup("A run has not ended.")
+                               : qn_xasprintf("%d runs have not ended.", n);
+    s->popup_lines[1] = qn_xstrdup("y  save and quit");
     s->popup_lines[2] = qn_xstrdup("n  stay");
     return QN_WISH_NONE;
 }
@@ -174,8 +172,10 @@ static void stop_asked(struct qn_screen *s, bool save)
 
 static struct qn_popup popup_of(const struct qn_screen *s)
 {
-    return (struct qn_popup){s->popup_title,
-                             (const char *const *)s->popup_lines, s->popup_top};
+    return (struct qn_popup){.title = s->popup_title,
+                             .lines = (const char *const *)s->popup_lines,
+                             .top = s->popup_top,
+                             .by_prompt = s->popup == POPUP_CANDIDATES};
 }
 
 static void scroll_popup(struct qn_screen *s, int by)

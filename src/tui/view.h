@@ -44,6 +44,7 @@ struct qn_popup {
     const char *title;
     const char *const *lines; /* NULL at the end */
     int top;
+    bool by_prompt; /* low, just above the prompt and its hints */
 };
 void qn_view_popup(struct qn_canvas *c, const struct qn_popup *popup,
                    enum qn_glyphs glyphs);

@@ -20,6 +20,18 @@ static int at_most(int most, int v)
     return v < most ? v : most;
 }
 
+/* Rows below a box that stands by the prompt: the prompt's and the hints'. */
+#define PROMPT_ROWS 2
+#define BY_PROMPT_ROWS 12 /* at most, so that the rest stays in sight */
+
+static struct qn_rect place_by_prompt(const struct qn_canvas *c,
+                                      const struct qn_popup *p, int cols)
+{
+    int room = c->rows > PROMPT_ROWS + 2 ? c->rows - PROMPT_ROWS : c->rows;
+    int rows = at_most(at_most(room, BY_PROMPT_ROWS), count_lines(p) + 2);
+    return (struct qn_rect){room - rows, 0, rows, cols};
+}
+
 /* The box; small screens are filled. */
 static struct qn_rect place(const struct qn_canvas *c, const struct qn_popup *p)
 {
@@ -30,6 +42,9 @@ static struct qn_rect place(const struct qn_canvas *c, const struct qn_popup *p)
     }
     int rows = at_most(c->rows, count_lines(p) + 2);
     cols = at_most(c->cols, cols);
+    if (p->by_prompt) {
+        return place_by_prompt(c, p, cols);
+    }
     return (struct qn_rect){(c->rows - rows) / 2, (c->cols - cols) / 2, rows,
                             cols};
 }

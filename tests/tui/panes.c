@@ -426,7 +426,7 @@ static void a_popup_looks_as_it_did(void **state)
 {
     (void)state;
     struct qn_canvas c;
-    const struct qn_popup popup = {"help", help, 0};
+    const struct qn_popup popup = {.title = "help", .lines = help};
     qn_canvas_init(&c, 12, 40);
     for (int i = 0; i < 12 * 40; i++) {
         qn_canvas_put(&c, i / 40, i % 40, '/', QN_ROLE_DIM);
@@ -443,10 +443,12 @@ static void a_popup_scrolls_and_holds_at_all_sizes(void **state)
         for (int cols = 0; cols < 40; cols++) {
             struct qn_canvas c;
             qn_canvas_init(&c, rows, cols);
-            struct qn_popup popup = {"help", help, 1000};
+            struct qn_popup popup = {
+                .title = "help", .lines = help, .top = 1000};
             qn_view_popup(&c, &popup, QN_GLYPHS_ASCII);
             assert_true(qn_view_popup_last_top(&c, &popup) <= 4);
             popup.top = -3;
+            popup.by_prompt = true;
             qn_view_popup(&c, &popup, QN_GLYPHS_BLOCK);
             qn_canvas_fini(&c);
         }
@@ -454,7 +456,7 @@ static void a_popup_scrolls_and_holds_at_all_sizes(void **state)
     struct qn_canvas c;
     struct qn_str out = {0};
     /* Further than there are lines: the last ones. */
-    const struct qn_popup popup = {"help", help, 1000};
+    const struct qn_popup popup = {.title = "help", .lines = help, .top = 1000};
     qn_canvas_init(&c, 4, 40);
     assert_int_equal(qn_view_popup_last_top(&c, &popup), 2);
     qn_view_popup(&c, &popup, QN_GLYPHS_ASCII);
