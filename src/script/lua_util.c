@@ -106,6 +106,17 @@ int qn_lua_raisef(lua_State *L, const char *code, const char *fmt, ...)
     return qn_lua_raise(L, code, text);
 }
 
+bool qn_lua_is_error(lua_State *L, int index)
+{
+    if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index)) {
+        return false;
+    }
+    luaL_getmetatable(L, ERROR);
+    bool same = lua_rawequal(L, -1, -2) != 0;
+    lua_pop(L, 2);
+    return same;
+}
+
 int qn_lua_nil(lua_State *L, const char *code, const char *text)
 {
     lua_pushnil(L);

@@ -31,6 +31,8 @@ struct qn_str *qn_lua_str(lua_State *L);
 int qn_lua_raise(lua_State *L, const char *code, const char *text);
 int qn_lua_raisef(lua_State *L, const char *code, const char *fmt, ...)
     QN_PRINTF(3, 4);
+/* Whether the value at index is what these raise. */
+bool qn_lua_is_error(lua_State *L, int index);
 /* QN_EUSAGE raises; everything else returns nil, message, code. */
 int qn_lua_fail(lua_State *L, enum qn_status status, const struct qn_err *err);
 /* nil, text, code */

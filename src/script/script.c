@@ -155,6 +155,17 @@ static bool cut_traceback(char *text)
     return functions > 0;
 }
 
+/* Whether the error value is Ctrl-C, which no line of a script has to answer
+ * for. */
+static bool is_interrupt(lua_State *L)
+{
+    bool is = qn_lua_is_error(L, 1) &&
+              lua_getfield(L, 1, "code") == LUA_TSTRING &&
+              qn_str_eq(lua_tostring(L, -1), "interrupted");
+    lua_settop(L, 1);
+    return is;
+}
+
 static void add_traceback(lua_State *L, struct qn_str *text)
 {
     luaL_traceback(L, L, NULL, 1);
@@ -173,10 +184,13 @@ static int on_error(lua_State *L)
         lua_settop(L, 1);
         return 1;
     }
+    bool has_culprit = qn_script_of(L)->at_prompt || !is_interrupt(L);
     to_message(L);
     struct qn_str *text = qn_lua_str(L);
     qn_str_add(text, lua_tostring(L, 1));
-    add_traceback(L, text);
+    if (has_culprit) {
+        add_traceback(L, text);
+    }
     lua_pushlstring(L, text->text, text->len);
     return 1;
 }
@@ -192,9 +206,19 @@ struct job {
     bool incomplete, syntax;
 };
 
+/* Without a screen the shell has other programs' errors too. */
+static void emit_program_name(struct qn_script *s)
+{
+    static const char name[] = "quern: ";
+    if (!s->at_prompt && !s->host.has_screen) {
+        qn_io_emit(s, name, sizeof name - 1, true);
+    }
+}
+
 /* Print the text on top to the errors. */
 static void emit_error(struct qn_script *s)
 {
+    emit_program_name(s);
     size_t len;
     const char *text = lua_tolstring(s->L, -1, &len);
     if (text == NULL) {
@@ -221,6 +245,7 @@ static enum qn_script_result end_unwound(struct qn_script *s)
     case QN_UNWIND_NONE:
         break;
     }
+    emit_program_name(s);
     qn_io_emit(s, "interrupted\n", 12, true);
     return QN_SCRIPT_ERROR;
 }

@@ -241,10 +241,12 @@ static void a_files_error_names_file_and_line(void **state)
                  "'model.hidden'?)\nstack traceback:");
     assert_int_equal(run_text(f, "x ="), QN_SCRIPT_ERROR);
     assert_holds(complained(f), "script.lua:1: unexpected symbol");
+    assert_int_equal(strncmp(complained(f), "quern: ", 7), 0);
     assert_int_equal(run_text(f, "require 'quern'.nothing = 1"),
                      QN_SCRIPT_ERROR);
     assert_int_equal(run_file(f, "missing.lua"), QN_SCRIPT_ERROR);
     assert_holds(complained(f), "missing.lua");
+    assert_int_equal(strncmp(complained(f), "quern: ", 7), 0);
 }
 
 #define TEST(name)                                                             \
