@@ -2,11 +2,13 @@
 #include "app/args.h"
 
 #include "app/commands.h"
+#include "app/hint.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +150,46 @@ static enum qn_status no_command(const struct reader *r, const char *name)
                    names[near]);
 }
 
+/* Options that only a script has. */
+static bool has_script_option(const struct qn_args *args)
+{
+    return args->option[QN_OPT_INTERACTIVE] != NULL ||
+           args->option[QN_OPT_CHECK] != NULL || args->n_sets > 0;
+}
+
+/* Whether the file begins as a script's does; one that cannot be read may. */
+static bool begins_as_script(const char *path)
+{
+    char start[2] = {'#', '!'};
+    FILE *f = fopen(path, "r");
+    if (f != NULL) {
+        bool full = fread(start, 1, sizeof start, f) == sizeof start;
+        start[0] = full || ferror(f) != 0 ? start[0] : '\0';
+        (void)fclose(f);
+    }
+    return start[0] == '#' && start[1] == '!';
+}
+
+/* A text is what a newcomer has at hand, and Lua's word on it would not help.
+ */
+static enum qn_status check_script(const struct reader *r, const char *path)
+{
+    if (qn_ends_with(path, ".lua") || !qn_path_exists(path) ||
+        qn_path_is_dir(path) || begins_as_script(path)) {
+        return QN_OK;
+    }
+    struct qn_str setting = {0};
+    qn_str_addf(&setting, "data.train=%s", path);
+    struct qn_str word = {0};
+    qn_hint_word(&word, setting.text);
+    enum qn_status status = qn_fail(
+        r->err, QN_EUSAGE, "'%s' is no Lua script; to train on it: quern%s",
+        path, word.text);
+    qn_str_free(&word);
+    qn_str_free(&setting);
+    return status;
+}
+
 /* The first word decides what this line is about. */
 static enum qn_status read_first_word(struct reader *r, const char *word)
 {
@@ -156,12 +198,15 @@ static enum qn_status read_first_word(struct reader *r, const char *word)
     if (args->command != NULL) {
         return QN_OK;
     }
-    bool is_script = qn_ends_with(word, ".lua") || strchr(word, '/') != NULL ||
-                     qn_path_exists(word) ||
-                     args->option[QN_OPT_INTERACTIVE] != NULL ||
-                     args->option[QN_OPT_CHECK] != NULL || args->n_sets > 0;
-    if (!is_script) {
+    bool is_path = qn_ends_with(word, ".lua") || strchr(word, '/') != NULL ||
+                   qn_path_exists(word);
+    if (!is_path && !has_script_option(args)) {
         return no_command(r, word);
+    }
+    enum qn_status status =
+        has_script_option(args) ? QN_OK : check_script(r, word);
+    if (status != QN_OK) {
+        return status;
     }
     args->command = qn_command_script();
     args->words[args->n_words++] = word;
@@ -195,24 +240,19 @@ static enum qn_status read_one(struct reader *r)
     return QN_OK;
 }
 
-/* "quern train", or "quern" of the workbench. */
-static const char *title(const struct qn_app_command *c, char *buf, size_t size)
+/* What a sentence calls it; the program's name stands before the sentence. */
+static const char *title(const struct qn_app_command *c)
 {
-    struct qn_str s = {0};
-    qn_str_addf(&s, "quern%s%s", c->name[0] != '\0' ? " " : "", c->name);
-    size_t len = s.len < size ? s.len : size - 1;
-    memcpy(buf, s.text, len);
-    buf[len] = '\0';
-    qn_str_free(&s);
-    return buf;
+    return c == qn_command_workbench() ? "the workbench"
+           : c == qn_command_script()  ? "a script"
+                                       : c->name;
 }
 
 static enum qn_status check_options(const struct qn_args *args,
                                     struct qn_err *err)
 {
     const struct qn_app_command *c = args->command;
-    char name[64];
-    (void)title(c, name, sizeof name);
+    const char *name = title(c);
     for (int i = QN_OPT_VERSION + 1; i < QN_N_OPTIONS; i++) {
         if (args->option[i] != NULL && !(c->options & (1u << i))) {
             return qn_fail(err, QN_EUSAGE, "%s takes no option %s", name,
@@ -237,17 +277,15 @@ static enum qn_status check(const struct qn_args *args, struct qn_err *err)
     if (status != QN_OK) {
         return status;
     }
-    char name[64];
-    (void)title(c, name, sizeof name);
+    const char *name = title(c);
     if (args->n_words < c->min_words) {
-        return qn_fail(err, QN_EUSAGE, "%s needs %s: %s %s", name, c->word,
-                       name, c->usage);
+        return qn_fail(err, QN_EUSAGE, "%s needs %s: quern %s %s", name,
+                       c->word, c->name, c->usage);
     }
     if (args->n_words > c->max_words) {
-        return qn_fail(err, QN_EUSAGE,
-                       "%s: '%s' is one word too many (settings are written "
-                       "KEY=VALUE)",
-                       name, args->words[c->max_words]);
+        return qn_fail(err, QN_EUSAGE, "'%s' is one word too many for %s%s",
+                       args->words[c->max_words], name,
+                       c->settings ? " (settings are written KEY=VALUE)" : "");
     }
     return QN_OK;
 }
@@ -270,10 +308,8 @@ enum qn_status qn_args_parse(struct qn_args *args, int argc, char **argv,
         }
     }
     if (args->command == NULL) {
-        bool scripted = args->option[QN_OPT_CHECK] != NULL ||
-                        args->option[QN_OPT_INTERACTIVE] != NULL ||
-                        args->n_sets > 0;
-        args->command = scripted ? qn_command_script() : qn_command_workbench();
+        args->command = has_script_option(args) ? qn_command_script()
+                                                : qn_command_workbench();
     }
     return check(args, err);
 }

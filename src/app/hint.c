@@ -12,8 +12,8 @@ static bool is_plain(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* A space and the word. Inside single quotes only such a quote is special. */
-static void add_word(struct qn_str *out, const char *word)
+/* Inside single quotes only such a quote is special. */
+void qn_hint_word(struct qn_str *out, const char *word)
 {
     size_t plain = 0;
     while (is_plain(word[plain])) {
@@ -37,8 +37,8 @@ static void add_word(struct qn_str *out, const char *word)
 static void add_option(struct qn_str *out, const char *name, const char *value)
 {
     if (value != NULL) {
-        add_word(out, name);
-        add_word(out, value);
+        qn_hint_word(out, name);
+        qn_hint_word(out, value);
     }
 }
 
@@ -48,6 +48,6 @@ void qn_hint_resume(struct qn_str *out, const char *store, const char *data,
     qn_str_add(out, "quern");
     add_option(out, "--store", store);
     add_option(out, "--data", data);
-    add_word(out, "resume");
-    add_word(out, run);
+    qn_hint_word(out, "resume");
+    qn_hint_word(out, run);
 }

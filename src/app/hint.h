@@ -4,6 +4,9 @@
 
 #include "base/str.h"
 
+/* Append a space and the word, quoted where a shell needs it. */
+void qn_hint_word(struct qn_str *out, const char *word);
+
 /* Append "quern --store DIR --data DIR resume RUN", quoted where a shell needs
  * it. store and data are the options as they were given; NULL leaves one out.
  */

@@ -4,16 +4,21 @@
 #include "app/args.h"
 #include "app/context.h"
 #include "app/desk.h"
+#include "app/hint.h"
 #include "app/interrupt.h"
 #include "app/out.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "script/script.h"
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct script_mode {
+    const struct qn_args *args;
     struct qn_lab *lab;
     struct qn_script *script;
     struct qn_out out;
@@ -48,28 +53,83 @@ static void on_pump(void *user, double timeout)
         qn_script_interrupt(m->script);
 }
 
-/* Runs that the script started and did not wait for are finished all the same:
- * nobody starts a run in order not to have it. */
-static void wait_for_runs(struct script_mode *m)
+/* Runs that still work, and those that paused by themselves. A paused one does
+ * not work: without a screen nobody lets it go on. */
+static int count_working(const struct qn_lab *lab, int *n_stuck)
 {
-    while (qn_lab_n_active(m->lab) > 0 && !qn_interrupted())
-        on_pump(m, 0.5);
+    int n = 0;
+    *n_stuck = 0;
+    for (int i = 0; i < qn_lab_n_runs(lab); i++) {
+        struct qn_lab_run r;
+        if (!qn_lab_run(lab, qn_lab_run_at(lab, i), &r))
+            continue;
+        bool paused = r.state == QN_LAB_PAUSED;
+        n += qn_lab_state_active(r.state) && !paused;
+        *n_stuck += paused && r.error[0] != '\0';
+    }
+    return n;
 }
 
-static int exit_status(struct script_mode *m, enum qn_script_result r)
+/* Runs that the script started and did not wait for are finished all the same:
+ * nobody starts a run in order not to have it. The exit status: a run that
+ * paused by itself has failed. */
+static int wait_for_runs(struct script_mode *m)
 {
-    int status = r == QN_SCRIPT_QUIT ? qn_script_exit_code(m->script)
-                 : r == QN_SCRIPT_OK || r == QN_SCRIPT_CHECKED
-                     ? QN_EXIT_OK
-                     : QN_EXIT_FAILURE;
-    return qn_out_close(&m->out, status);
+    int n_stuck;
+    while (count_working(m->lab, &n_stuck) > 0 && !qn_interrupted())
+        on_pump(m, 0.5);
+    return n_stuck > 0 ? QN_EXIT_FAILURE : QN_EXIT_OK;
+}
+
+static void say_saved(const struct script_mode *m, const struct qn_lab_run *r)
+{
+    struct qn_str s = {0};
+    if (r->state == QN_LAB_DONE) /* its last step came before the wish */
+        return;
+    if (r->state == QN_LAB_FAILED)
+        qn_str_addf(&s, "%s failed: %s; go on with: ", r->name, r->error);
+    else
+        qn_str_addf(&s, "saved %s at step %lld; go on with: ", r->name,
+                    (long long)r->step);
+    qn_hint_resume(&s, m->args->option[QN_OPT_STORE],
+                   m->args->option[QN_OPT_DATA], r->run);
+    qn_complain(s.text);
+    qn_str_free(&s);
+}
+
+/* End what still trains or waits, side by side, and say how each goes on. */
+static void end_runs(struct script_mode *m)
+{
+    int n = qn_lab_n_runs(m->lab);
+    bool *asked = qn_xcalloc((size_t)n + 1, sizeof *asked);
+    struct qn_lab_run r;
+    struct qn_err err;
+    for (int i = 0; i < n; i++) {
+        qn_run_id id = qn_lab_run_at(m->lab, i);
+        asked[i] = qn_lab_run(m->lab, id, &r) && qn_lab_state_active(r.state) &&
+                   qn_lab_stop(m->lab, id, true, &err) == QN_OK;
+    }
+    while (qn_lab_n_active(m->lab) > 0)
+        on_pump(m, 0.5);
+    for (int i = 0; i < n; i++) {
+        if (asked[i] && qn_lab_run(m->lab, qn_lab_run_at(m->lab, i), &r))
+            say_saved(m, &r);
+    }
+    free(asked);
+}
+
+static int exit_status(const struct script_mode *m, enum qn_script_result r)
+{
+    if (r == QN_SCRIPT_QUIT)
+        return qn_script_exit_code(m->script);
+    return r == QN_SCRIPT_CHECKED ? QN_EXIT_OK : QN_EXIT_FAILURE;
 }
 
 static int run_without_screen(const struct qn_context *c,
                               const struct qn_args *args,
                               const struct qn_script_options *options)
 {
-    struct script_mode m = {0};
+    struct script_mode m = {.args = args};
     struct qn_script_host host = {
         .user = &m, .print = on_print, .pump = on_pump, .has_screen = false};
     struct qn_err err;
@@ -82,15 +142,14 @@ static int run_without_screen(const struct qn_context *c,
         enum qn_script_result r = qn_script_file(
             m.script, args->words[0], (const char *const *)(args->words + 1),
             args->n_words - 1);
-        if (r == QN_SCRIPT_OK)
-            wait_for_runs(&m);
-        status = exit_status(&m, r);
+        status = r == QN_SCRIPT_OK ? wait_for_runs(&m) : exit_status(&m, r);
+        status = qn_out_close(&m.out, status);
     } else {
         status = qn_give_up(st, &err);
     }
+    if (m.lab != NULL)
+        end_runs(&m);
     qn_script_free(m.script);
-    if (m.lab)
-        take_log(&m);
     qn_lab_free(m.lab, true);
     return status;
 }

@@ -62,16 +62,38 @@ static void a_misspelt_command_line_names_the_nearest(void **state)
 static void a_command_says_what_it_lacks_or_has_too_much(void **state)
 {
     (void)state;
-    expect("resume", 2, "quern resume needs a run");
+    expect("resume", 2, "quern: resume needs a run: quern resume RUN [");
     expect("eval", 2, "needs a run");
     expect("import", 2, "needs a file of weights");
-    expect("runs extra", 2, "extra");
+    expect("runs extra", 2, "quern: 'extra' is one word too many for runs\n");
     expect("runs batch=3", 2, "batch=3");
-    expect("train demo", 2, "demo");
-    expect("train --split test", 2, "--split");
+    expect("train demo", 2, "(settings are written KEY=VALUE)");
+    expect("train --split test", 2, "quern: train takes no option --split");
+    expect("--split test", 2, "the workbench takes no option --split");
+    expect("--check", 2, "quern: a script needs ");
     expect("bench --only nothing", 2, "nothing");
     expect("bench 0", 2, "steps");
     expect("bench -p nosuch", 2, "nosuch");
+}
+
+static void a_text_is_not_run_as_a_script(void **state)
+{
+    (void)state;
+    expect("text.txt", 2,
+           "quern: 'text.txt' is no Lua script; to train on it: quern "
+           "data.train=text.txt\n");
+    assert_int_equal(sh("cp text.txt 'a text'"), 0);
+    expect("'a text' arg", 2, "quern 'data.train=a text'\n");
+    static const char tool[] = "#!/usr/bin/env quern\nprint 'ran'";
+    write_file("tool", tool, sizeof tool - 1);
+    char *out = quern_out("tool");
+    assert_string_equal(out, "ran\n");
+    free(out);
+    expect("text.txt --store elsewhere", 2, "no Lua script");
+    expect("./nosuch", 1, "nosuch");
+    expect("nosuch.lua", 1, "nosuch.lua");
+    write_file("bad.lua", "x =", 3);
+    expect("bad.lua", 1, "bad.lua:1:");
 }
 
 static void a_wrong_setting_is_named_with_its_value(void **state)
@@ -217,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SHELL(a_misspelt_command_line_names_the_nearest),
         WITH_SHELL(a_command_says_what_it_lacks_or_has_too_much),
+        WITH_SHELL(a_text_is_not_run_as_a_script),
         WITH_SHELL(a_wrong_setting_is_named_with_its_value),
         WITH_SHELL(a_text_that_cannot_be_used_says_why),
         WITH_SHELL(what_does_not_fit_into_memory_says_how_much_it_wants),
