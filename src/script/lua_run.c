@@ -342,6 +342,12 @@ static void push_long_names(lua_State *L, int index)
                 lua_replace(L, -2);
             }
         }
+        /* table key value name: of two names of one key neither is first. */
+        lua_pushvalue(L, -1);
+        if (lua_rawget(L, -5) != LUA_TNIL) {
+            qn_lua_raisef(L, "usage", "%s is given twice", lua_tostring(L, -2));
+        }
+        lua_pop(L, 1);
         lua_insert(L, -2); /* table key name value */
         lua_rawset(L, -4);
     }

@@ -27,6 +27,8 @@ assert(not good and #problem.items == 4, tostring(problem))
 good, problem = pcall(run.set, run, { lr = 0.25, seq = 9 })
 assert(not good and problem.message == "seq is fixed once a run exists")
 assert(run.lr == 0.5, "all settings or none")
+good, problem = pcall(run.set, run, { lr = 0.25, ["optim.lr"] = 0.125 })
+assert(not good and problem.message == "optim.lr is given twice")
 good, problem = pcall(run.resume, run, { steps = 5 })
 assert(not good and problem.message:match("use run:set"))
 
