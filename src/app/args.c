@@ -30,7 +30,7 @@ static const struct qn_option_info options[QN_N_OPTIONS] = {
     [QN_OPT_PROMPT] = {0, "--prompt", "TEXT", "what the text begins with"},
     [QN_OPT_LENGTH] = {0, "--length", "N", "symbols to write"},
     [QN_OPT_TEMPERATURE] = {0, "--temperature", "T",
-                            "above 0; lower is less surprising"},
+                            "0: always the likeliest symbol; 1: as learnt"},
     [QN_OPT_ONLY] = {0, "--only", "WHAT", "train"},
     [QN_OPT_INTERACTIVE] = {'i', "--interactive", NULL,
                             "open the workbench with the script"},
