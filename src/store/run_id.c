@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 #define STAMP 16
 #define PREFIX (STAMP + 1 + 4 + 1)
 
-/* Only to keep two runs of one second apart. */
+/* Only to keep two runs of one millisecond apart. */
 static unsigned random_16(void)
 {
     unsigned char bytes[2] = {0};
@@ -72,12 +73,21 @@ static void add_name(const char *name, struct qn_str *out)
     }
 }
 
+/* Four digits that sort runs of one second by their millisecond; what is left
+ * of them is chance. */
+static unsigned digits(double wall)
+{
+    const unsigned per_ms = 0x10000 / 1000;
+    unsigned ms = (unsigned)((wall - floor(wall)) * 1000);
+    return ms * per_ms + random_16() % per_ms;
+}
+
 char *qn_run_id_make(const char *name, double wall)
 {
     char stamp[STAMP + 1];
     struct qn_str id = {0};
     qn_clock_stamp(wall, stamp);
-    qn_str_addf(&id, "%s-%04x-", stamp, random_16());
+    qn_str_addf(&id, "%s-%04x-", stamp, digits(wall));
     add_name(name, &id);
     return qn_str_take(&id);
 }

@@ -1,6 +1,8 @@
 /* run_dir.c - tests of making, opening and writing a run's folder. */
 #include "make_run.h"
 
+#include "store/files.h"
+
 #include <ctype.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -103,6 +105,18 @@ static void check_create_fails(const char *store, enum qn_status status,
 }
 
 /* Permissions say nothing to root, so the folder is one that cannot be. */
+static void ids_sort_by_the_millisecond(void **state)
+{
+    (void)state;
+    for (int ms = 1; ms < 1000; ms++) {
+        char *before = qn_run_id_make("b", 1e9 + (ms - 0.5) / 1000);
+        char *after = qn_run_id_make("a", 1e9 + (ms + 0.5) / 1000);
+        assert_true(strcmp(before, after) < 0);
+        free(before);
+        free(after);
+    }
+}
+
 static void a_store_that_cannot_be_written_is_named(void **state)
 {
     put(*state, "file", "");
@@ -379,6 +393,7 @@ int main(void)
         IN_SCRATCH(names_become_safe_file_names),
         IN_SCRATCH(long_names_are_cut_between_code_points),
         IN_SCRATCH(many_runs_of_one_second_have_folders_of_their_own),
+        cmocka_unit_test(ids_sort_by_the_millisecond),
         IN_SCRATCH(a_store_that_cannot_be_written_is_named),
         IN_SCRATCH(a_full_disk_leaves_no_new_run),
         IN_SCRATCH(a_full_disk_leaves_whole_lines_and_the_last_checkpoint),
