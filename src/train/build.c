@@ -1,12 +1,15 @@
 /* build.c - put a trainer together: data, model, passes, and the folder. */
 #include "train/trainer_self.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "store/store.h"
 #include "train/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static const char *backend_name(const struct qn_train_env *env)
 {
@@ -122,12 +125,35 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
     return QN_OK;
 }
 
+/* A text found from here is named so that it is found from anywhere: the store
+ * is one, wherever a person stands. One of the data folder keeps its short
+ * name, since that folder may move. */
+static void keep_path(const struct qn_trainer *t, enum qn_split split,
+                      char path[QN_PATH_LEN])
+{
+    const char *found = qn_corpus_path(t->corpus, split);
+    char here[QN_PATH_LEN];
+    if (path[0] == '\0' || found[0] == '/' || !qn_path_exists(found) ||
+        getcwd(here, sizeof here) == NULL) {
+        return;
+    }
+    char *full = qn_path_join(here, found);
+    if (strlen(full) < QN_PATH_LEN) {
+        memset(path, 0, QN_PATH_LEN); /* equal specs are equal bytes */
+        memcpy(path, full, strlen(full));
+    }
+    free(full);
+}
+
 enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
 {
     struct qn_json spec = {0};
     struct qn_json code_json = {0};
     struct qn_str vocab = {0};
     struct qn_code code = qn_trainer_code(t);
+    keep_path(t, QN_TRAIN, t->spec.data.train);
+    keep_path(t, QN_VALID, t->spec.data.valid);
+    keep_path(t, QN_TEST, t->spec.data.test);
     char *name = qn_store_fresh_name(t->env.store, t->spec.name);
     (void)snprintf(t->spec.name, sizeof t->spec.name, "%s", name);
     free(name);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -379,6 +380,26 @@ static void statistics_are_written_as_shares_and_counts(void **state)
 #define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
+static void a_run_finds_its_text_from_any_folder(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const relative[] = {"data.train=text.txt", NULL};
+    char here[4096];
+    struct qn_measure *m;
+    struct qn_evaluation e;
+    struct qn_err err;
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(f->folder), 0);
+    char *run = fixture_finish(fixture_create(f, relative));
+    assert_int_equal(chdir(here), 0);
+    if (qn_measure_open(&f->env, run, "last", NULL, 0, &m, &err) != QN_OK ||
+        qn_measure_evaluate(m, QN_VALID, &e, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    qn_measure_free(m);
+    free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +414,7 @@ int main(void)
         CASE(an_unknown_symbol_of_a_prompt_is_named),
         CASE(what_weights_mean_cannot_be_changed),
         CASE(a_split_that_is_not_there_is_said),
+        CASE(a_run_finds_its_text_from_any_folder),
         cmocka_unit_test(statistics_are_written_as_shares_and_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
