@@ -1,4 +1,5 @@
-/* cmd_params.c - quern params: every tensor of a spec, and how many numbers. */
+/* cmd_params.c - quern params: every tensor of a shape, and how many numbers.
+ */
 #include "app/commands.h"
 
 #include "app/context.h"
@@ -7,6 +8,7 @@
 #include "train/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The size of the vocabulary: data.vocab_size, else the training text's. */
 static enum qn_status count_symbols(const struct qn_context *c,
@@ -72,6 +74,41 @@ static void print_text(struct qn_out *out, const struct qn_param_list *list)
     (void)qn_out_linef(out, "%-45s %12zu", "trainable", list->trainable);
 }
 
+/* Spec and size of the vocabulary of the run that words[0] names. */
+static enum qn_status take_run(const struct qn_context *c,
+                               const struct qn_args *args, struct qn_spec *spec,
+                               int *vocab, struct qn_err *err)
+{
+    char *path = NULL;
+    struct qn_vocab *symbols = NULL;
+    if (args->option[QN_OPT_PRESET] != NULL) {
+        return qn_fail(err, QN_EUSAGE,
+                       "params takes a run or a preset, not both");
+    }
+    enum qn_status status = qn_context_run(c, args, &path, err);
+    if (status == QN_OK) {
+        status = qn_context_run_spec(path, args, spec, err);
+    }
+    if (status == QN_OK) {
+        status = qn_text_vocab(path, spec, &symbols, err);
+    }
+    if (status == QN_OK) {
+        *vocab = qn_vocab_size(symbols);
+    }
+    qn_vocab_free(symbols);
+    free(path);
+    return status;
+}
+
+static enum qn_status take_settings(const struct qn_context *c,
+                                    const struct qn_args *args,
+                                    struct qn_spec *spec, int *vocab,
+                                    struct qn_err *err)
+{
+    enum qn_status status = qn_context_shape(args, spec, err);
+    return status == QN_OK ? count_symbols(c, spec, vocab, err) : status;
+}
+
 int qn_cmd_params(const struct qn_args *args)
 {
     struct qn_err err;
@@ -79,12 +116,10 @@ int qn_cmd_params(const struct qn_args *args)
     struct qn_context c;
     int vocab = 0;
     struct qn_out out = {.failed = false};
-    enum qn_status status = qn_context_spec(args, &spec, &err);
-    if (status != QN_OK) {
-        return qn_give_up(status, &err);
-    }
     qn_context_init(&c, args);
-    status = count_symbols(&c, &spec, &vocab, &err);
+    enum qn_status status = args->n_words > 0
+                                ? take_run(&c, args, &spec, &vocab, &err)
+                                : take_settings(&c, args, &spec, &vocab, &err);
     int result = status == QN_OK ? QN_EXIT_OK : qn_give_up(status, &err);
     if (status == QN_OK) {
         struct qn_param_list list;

@@ -7,9 +7,6 @@
 #include "app/report.h"
 #include "app/run_state.h"
 
-#include "base/file.h"
-#include "store/run_dir.h"
-
 #include <stdlib.h>
 
 static void say_how_to_go_on(const struct qn_args *args,
@@ -172,46 +169,6 @@ int qn_cmd_resume(const struct qn_args *args)
     return result;
 }
 
-/* A key of a finished spec, as a preset would bring it. */
-static void take_key(struct qn_settings *s, const struct qn_spec *spec,
-                     const char *key)
-{
-    struct qn_str value = {0};
-    qn_spec_text(spec, key, &value);
-    /* steps and epochs exclude each other: unsetting one of them must not
-     * touch the other. */
-    bool pair = qn_str_eq(key, "steps") || qn_str_eq(key, "epochs");
-    if (!pair || !qn_str_eq(value.text, "none")) {
-        qn_settings_set(s, key, value.text, QN_FROM_PRESET);
-    }
-    qn_str_free(&value);
-}
-
-/* The settings of a run as it began, and what the command line changes. */
-static enum qn_status spec_of_run(const char *path, const struct qn_args *args,
-                                  struct qn_spec *spec, struct qn_err *err)
-{
-    struct qn_bytes json = {0};
-    enum qn_status status = qn_run_dir_read(path, "spec.json", &json, err);
-    if (status == QN_OK) {
-        status = qn_spec_parse(json.data, json.len, spec, err);
-    }
-    qn_bytes_free(&json);
-    if (status != QN_OK || args->n_assignments == 0) {
-        return status;
-    }
-    struct qn_settings *s = qn_settings_new();
-    for (int i = 0; i < qn_n_keys(); i++) {
-        take_key(s, spec, qn_key_at(i)->key);
-    }
-    for (int i = 0; i < args->n_assignments; i++) {
-        qn_settings_assign(s, args->assignments[i], QN_FROM_USER);
-    }
-    status = qn_settings_finish(s, spec, err);
-    qn_settings_free(s);
-    return status;
-}
-
 int qn_cmd_rerun(const struct qn_args *args)
 {
     struct qn_err err;
@@ -221,7 +178,7 @@ int qn_cmd_rerun(const struct qn_args *args)
     qn_context_init(&c, args);
     enum qn_status status = qn_context_run(&c, args, &path, &err);
     if (status == QN_OK) {
-        status = spec_of_run(path, args, &spec, &err);
+        status = qn_context_run_spec(path, args, &spec, &err);
     }
     int result = status == QN_OK ? train_spec(args, &c, &spec)
                                  : qn_give_up(status, &err);

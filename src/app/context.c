@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/thread.h"
+#include "store/run_dir.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -38,12 +39,16 @@ void qn_context_fini(struct qn_context *c)
     free(c->store);
 }
 
-enum qn_status qn_context_spec(const struct qn_args *args, struct qn_spec *out,
-                               struct qn_err *err)
+/* train: what data.train is when nobody sets it, NULL = unset. */
+static enum qn_status make_spec(const struct qn_args *args, const char *train,
+                                struct qn_spec *out, struct qn_err *err)
 {
     struct qn_settings *s = qn_settings_new();
     const char *preset = args->option[QN_OPT_PRESET];
     enum qn_status status = QN_OK;
+    if (train != NULL) {
+        qn_settings_set(s, "data.train", train, QN_FROM_DEFAULT);
+    }
     if (preset != NULL) {
         status = qn_settings_preset(s, preset, err);
         /* A wrong name on the command line is a misuse, not a failure. */
@@ -55,6 +60,61 @@ enum qn_status qn_context_spec(const struct qn_args *args, struct qn_spec *out,
     if (status == QN_OK) {
         status = qn_settings_finish(s, out, err);
     }
+    qn_settings_free(s);
+    return status;
+}
+
+enum qn_status qn_context_spec(const struct qn_args *args, struct qn_spec *out,
+                               struct qn_err *err)
+{
+    return make_spec(args, NULL, out, err);
+}
+
+enum qn_status qn_context_shape(const struct qn_args *args, struct qn_spec *out,
+                                struct qn_err *err)
+{
+    enum qn_status status = make_spec(args, "builtin:kjv", out, err);
+    if (status != QN_OK || out->data.vocab_size > 0) {
+        return status;
+    }
+    return make_spec(args, NULL, out, err);
+}
+
+/* A key of a finished spec, as a preset would bring it. */
+static void take_key(struct qn_settings *s, const struct qn_spec *spec,
+                     const char *key)
+{
+    struct qn_str value = {0};
+    qn_spec_text(spec, key, &value);
+    /* steps and epochs exclude each other: unsetting one of them must not
+     * touch the other. */
+    bool pair = qn_str_eq(key, "steps") || qn_str_eq(key, "epochs");
+    if (!pair || !qn_str_eq(value.text, "none")) {
+        qn_settings_set(s, key, value.text, QN_FROM_PRESET);
+    }
+    qn_str_free(&value);
+}
+
+enum qn_status qn_context_run_spec(const char *path, const struct qn_args *args,
+                                   struct qn_spec *spec, struct qn_err *err)
+{
+    struct qn_bytes json = {0};
+    enum qn_status status = qn_run_dir_read(path, "spec.json", &json, err);
+    if (status == QN_OK) {
+        status = qn_spec_parse(json.data, json.len, spec, err);
+    }
+    qn_bytes_free(&json);
+    if (status != QN_OK || args->n_assignments == 0) {
+        return status;
+    }
+    struct qn_settings *s = qn_settings_new();
+    for (int i = 0; i < qn_n_keys(); i++) {
+        take_key(s, spec, qn_key_at(i)->key);
+    }
+    for (int i = 0; i < args->n_assignments; i++) {
+        qn_settings_assign(s, args->assignments[i], QN_FROM_USER);
+    }
+    status = qn_settings_finish(s, spec, err);
     qn_settings_free(s);
     return status;
 }

@@ -18,6 +18,12 @@ void qn_context_fini(struct qn_context *c);
 /* Defaults < preset < KEY=VALUE of the command line. */
 enum qn_status qn_context_spec(const struct qn_args *args, struct qn_spec *out,
                                struct qn_err *err);
+/* The same; data.train may be missing where data.vocab_size is given. */
+enum qn_status qn_context_shape(const struct qn_args *args, struct qn_spec *out,
+                                struct qn_err *err);
+/* The settings of a run as it began, and KEY=VALUE over them. */
+enum qn_status qn_context_run_spec(const char *path, const struct qn_args *args,
+                                   struct qn_spec *spec, struct qn_err *err);
 /* The folder of the run that words[0] names; the caller frees it. Says so when
  * several have that name. */
 enum qn_status qn_context_run(const struct qn_context *c,

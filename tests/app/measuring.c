@@ -154,6 +154,35 @@ static void params_counts_every_tensor(void **state)
      * 822,749 with biases in place of four arrays of batch norm. */
     assert_true(number(p, "all") == 816749);
     json_decref(p);
+    p = ask("params data.vocab_size=65 model.embed=3 model.layers=1 "
+            "model.hidden=4 model.window=1");
+    assert_true(number(p, "all") == 65 * 3 + 4 * 4 * 3 + 4 * 4 + 4 * 65 + 65);
+    json_decref(p);
+    struct outcome o = quern("params model.hidden=4");
+    assert_int_equal(o.status, 2);
+    assert_non_null(strstr(o.err, "data.train is not set"));
+    outcome_free(&o);
+}
+
+static void params_of_a_run_are_those_of_its_settings(void **state)
+{
+    (void)state;
+    train("a");
+    json_t *of_text = ask("params " TINY);
+    assert_int_equal(sh("rm text.txt"), 0); /* its own vocabulary will do */
+    json_t *of_run = ask("params a");
+    assert_true(json_equal(of_text, of_run));
+    json_decref(of_text);
+    json_decref(of_run);
+    json_t *wider = ask("params a model.hidden=24");
+    json_t *same = ask("params data.vocab_size=11 "
+                       "model.layers=2 model.embed=6 model.hidden=24");
+    assert_true(json_equal(wider, same));
+    json_decref(wider);
+    json_decref(same);
+    struct outcome o = quern("params a -p demo");
+    assert_int_equal(o.status, 2);
+    outcome_free(&o);
 }
 
 static void weights_that_are_imported_measure_the_same(void **state)
@@ -295,6 +324,7 @@ int main(void)
         WITH_SHELL(stats_pool_their_layers),
         WITH_SHELL(a_sample_begins_with_its_prompt_and_repeats),
         WITH_SHELL(params_counts_every_tensor),
+        WITH_SHELL(params_of_a_run_are_those_of_its_settings),
         WITH_SHELL(weights_that_are_imported_measure_the_same),
         WITH_SHELL(runs_are_listed_with_their_states),
         WITH_SHELL(of_several_of_a_name_the_newest_is_taken_and_said),
