@@ -2,7 +2,7 @@
  *
  * Reading is jansson's job. Commas and quotes are kept by the writer; keys and
  * values come in the order of the calls. Numbers are locale-free and round-trip
- * (floats as float: %.9g); NaN and infinities become null. */
+ * (floats with the digits of a float); NaN and infinities become null. */
 #ifndef QN_BASE_JSON_H
 #define QN_BASE_JSON_H
 
@@ -29,7 +29,7 @@ void qn_json_key(struct qn_json *j, const char *key);
 void qn_json_string(struct qn_json *j, const char *s);
 void qn_json_int(struct qn_json *j, int64_t v);
 void qn_json_double(struct qn_json *j, double v); /* shortest exact text */
-void qn_json_float(struct qn_json *j, double v);  /* %.9g */
+void qn_json_float(struct qn_json *j, double v);  /* of a float */
 void qn_json_bool(struct qn_json *j, bool v);
 void qn_json_null(struct qn_json *j);
 

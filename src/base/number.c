@@ -131,7 +131,13 @@ const char *qn_format_float(char *buf, size_t size, double v)
         return qn_format_double(buf, size, v);
     }
     struct c_locale l = c_locale_enter();
-    (void)snprintf(buf, size, "%.9g", v);
+    char text[32];
+    int digits = 1;
+    do {
+        (void)snprintf(text, sizeof text, "%.*g", digits, v);
+        digits++;
+    } while (digits <= 9 && strtof(text, NULL) != (float)v);
     c_locale_leave(l);
+    (void)snprintf(buf, size, "%s", text);
     return buf;
 }

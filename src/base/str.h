@@ -37,7 +37,7 @@ bool qn_parse_double(const char *s, double *out); /* finite numbers only */
 
 /* The shortest text that reads back as exactly v: "0.1", "1e-05", "3". */
 const char *qn_format_double(char *buf, size_t size, double v);
-/* %.9g, enough for a float to read back exactly, with a point in any locale. */
+/* The shortest text that reads back as exactly the float v. */
 const char *qn_format_float(char *buf, size_t size, double v);
 
 /* Levenshtein distance with transposition, for "did you mean". */
