@@ -31,6 +31,7 @@ struct qn_line {
     char *accepted;      /* a finished line, until it is handed on */
     bool eof;
     char *history;
+    int n_new; /* entries since it was read */
     char *prompt;
     FILE *sink; /* where Readline believes the screen to be */
 };
@@ -201,8 +202,11 @@ static void save_history(struct qn_line *line)
         (void)qn_make_dirs(dir, NULL); /* write_history says what it finds */
         free(dir);
     }
+    /* Appended, so that two workbenches keep what both were told. */
     mode_t old = umask(077); /* what people type is theirs */
-    (void)write_history(line->history);
+    if (line->n_new > 0 && append_history(line->n_new, line->history) != 0)
+        (void)write_history(line->history); /* there is none yet */
+    (void)history_truncate_file(line->history, HISTORY_ENTRIES);
     umask(old);
 }
 
@@ -268,6 +272,8 @@ void qn_line_insert(struct qn_line *line, const char *text, size_t len)
     struct qn_str clean = {0};
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
+        if (c == '\r' && i + 1 < len && text[i + 1] == '\n')
+            continue; /* CR LF is one end of line */
         char put = c == '\r' ? '\n' : (char)c;
         if (c >= 0x20 || (!searching && (put == '\n' || c == '\t')))
             qn_str_add_bytes(&clean, &put, 1);
@@ -305,13 +311,13 @@ void qn_line_prompt(struct qn_line *line, const char *prompt)
 
 void qn_line_remember(struct qn_line *line, const char *text)
 {
-    (void)line;
     HIST_ENTRY *last = history_length > 0
                            ? history_get(history_base + history_length - 1)
                            : NULL;
     if (!*text || (last && strcmp(last->line, text) == 0))
         return;
     add_history(text);
+    line->n_new++;
     char stamp[32];
     snprintf(stamp, sizeof stamp, "#%lld", (long long)time(NULL));
     add_history_time(stamp);

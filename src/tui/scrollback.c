@@ -183,7 +183,7 @@ void qn_scrollback_add(struct qn_scrollback *b, const char *text,
 void qn_scrollback_move(struct qn_scrollback *b, int rows)
 {
     /* Too far back is put right when it is drawn and the width is known. */
-    int most = b->max_lines * 1024 > 0 ? b->max_lines * 1024 : 1 << 30;
+    const int most = 1 << 30; /* far from overflow; drawing clamps it */
     int back = b->back - rows;
     b->back = back < 0 ? 0 : back > most ? most : back;
 }

@@ -93,6 +93,7 @@ wait_shell
 
 # Each command is there to be fetched again, however slowly it was typed,
 # in a new home as well.
+mkdir -p "$work/fresh/quern"
 open 100x30 "XDG_STATE_HOME=$work/fresh $quern"
 wait_for 'quern>'
 for i in 1 2 3; do
@@ -105,8 +106,13 @@ key Up
 key Up
 wait_until 'the first command is not in the history' count_is 2 '^quern> 1 \* 111'
 key C-c
+# Another workbench that ended meanwhile keeps its commands.
+printf '#1\nother()\n' >>"$work/fresh/quern/history"
 key C-d
 wait_shell
+for entry in 'other()' '1 * 111' '3 * 111'; do
+    grep -qxF "$entry" "$work/fresh/quern/history" || fail "lost: $entry"
+done
 
 # The history is there in the next session, of several lines or not.
 open 100x30 "$quern"
