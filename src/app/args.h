@@ -38,6 +38,7 @@ struct qn_option_info {
     const char *name;  /* "--preset" */
     const char *value; /* "PRESET", NULL when it takes none */
     const char *help;
+    const char *key; /* the setting it stands for, NULL = none */
 };
 const struct qn_option_info *qn_option_info(enum qn_option option);
 

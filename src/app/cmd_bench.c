@@ -213,10 +213,9 @@ static void print_text(struct qn_out *out, double sgemm, int threads,
     (void)qn_out_linef(out, "product: %.1f GFLOP/s with %d threads, kernel %s",
                        sgemm, threads, qn_backend_blas_kernel());
     for (int i = 0; i < n; i++) {
-        (void)qn_out_linef(out,
-                           "%-24s %10.0f tokens/s %8.1f GFLOP/s  ratio %.3f",
-                           r[i].preset, r[i].tokens_per_s, r[i].model_gflops,
-                           r[i].model_gflops / sgemm);
+        (void)qn_out_linef(
+            out, "%-24s %10.0f tokens/s %8.1f GFLOP/s  ratio %.3f", r[i].preset,
+            r[i].tokens_per_s, r[i].model_gflops, r[i].model_gflops / sgemm);
     }
 }
 

@@ -8,21 +8,18 @@ static enum qn_status write_text(struct qn_measured *m,
                                  const struct qn_args *args,
                                  struct qn_str *text, struct qn_err *err)
 {
-    double length = 0;
-    double temperature = -1;
-    enum qn_status status =
-        qn_number_option(args, QN_OPT_LENGTH, 1, 1e8, &length, err);
+    struct qn_spec spec = *qn_measure_spec(m->measure);
+    enum qn_status status = qn_measured_option(args, QN_OPT_LENGTH, &spec, err);
     if (status == QN_OK) {
-        status = qn_number_option(args, QN_OPT_TEMPERATURE, 0, 1000,
-                                  &temperature, err);
+        status = qn_measured_option(args, QN_OPT_TEMPERATURE, &spec, err);
     }
     if (status != QN_OK) {
         return status;
     }
     struct qn_text_request request = {.prompt = args->option[QN_OPT_PROMPT],
-                                      .length = (int)length,
-                                      .temperature = temperature,
-                                      .seed = -1};
+                                      .length = spec.sample.length,
+                                      .temperature = spec.sample.temperature,
+                                      .seed = spec.sample.seed};
     return qn_measure_sample(m->measure, &request, text, err);
 }
 

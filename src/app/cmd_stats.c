@@ -96,10 +96,11 @@ static enum qn_status fill(struct table *t, struct qn_measured *m,
                          of);
     }
     t->run = m->id;
-    t->near = qn_measure_spec(m->measure)->stats.near;
+    struct qn_spec spec = *qn_measure_spec(m->measure);
     if (status == QN_OK) {
-        status = qn_number_option(args, QN_OPT_NEAR, 1e-5, 1e3, &t->near, err);
+        status = qn_measured_option(args, QN_OPT_NEAR, &spec, err);
     }
+    t->near = spec.stats.near;
     if (status == QN_OK) {
         status = qn_measure_stats(m->measure, t->split, t->near, t->stats, err);
     }

@@ -9,6 +9,14 @@
 #define BIT(option) (1u << (option))
 #define WHICH (BIT(QN_OPT_CHECKPOINT))
 
+static const char *const eval_keys[] = {"threads", "data.", "eval.batch",
+                                        "eval.limit", NULL};
+static const char *const stats_keys[] = {
+    "threads", "data.", "eval.batch", "eval.limit", "stats.near", NULL};
+static const char *const sample_keys[] = {"threads",       "sample.prompt",
+                                          "sample.length", "sample.temperature",
+                                          "sample.seed",   NULL};
+
 const struct qn_app_command qn_commands[] = {
     {.name = "",
      .usage = "[-p PRESET] [KEY=VALUE...]",
@@ -35,6 +43,7 @@ const struct qn_app_command qn_commands[] = {
      .usage = "RUN [KEY=VALUE...]",
      .help = "go on with a run from its last checkpoint",
      .run = qn_cmd_resume,
+     .only_live = true,
      .settings = true,
      .min_words = 1,
      .max_words = 1,
@@ -51,6 +60,7 @@ const struct qn_app_command qn_commands[] = {
      .usage = "RUN [--checkpoint WHICH] [--split SPLIT] [KEY=VALUE...]",
      .help = "the loss of a run's weights on a split",
      .run = qn_cmd_eval,
+     .keys = eval_keys,
      .options = WHICH | BIT(QN_OPT_SPLIT),
      .settings = true,
      .min_words = 1,
@@ -61,6 +71,7 @@ const struct qn_app_command qn_commands[] = {
               "[KEY=VALUE...]",
      .help = "shares of negative, near-zero and positive cell states",
      .run = qn_cmd_stats,
+     .keys = stats_keys,
      .options = WHICH | BIT(QN_OPT_SPLIT) | BIT(QN_OPT_OF) | BIT(QN_OPT_NEAR),
      .settings = true,
      .min_words = 1,
@@ -71,6 +82,7 @@ const struct qn_app_command qn_commands[] = {
               "[--temperature T] [KEY=VALUE...]",
      .help = "let a run's weights write",
      .run = qn_cmd_sample,
+     .keys = sample_keys,
      .options = WHICH | BIT(QN_OPT_PROMPT) | BIT(QN_OPT_LENGTH) |
                 BIT(QN_OPT_TEMPERATURE),
      .settings = true,

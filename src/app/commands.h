@@ -14,6 +14,10 @@ struct qn_app_command {
     int (*run)(const struct qn_args *args); /* the exit status */
     unsigned options; /* bits 1u << enum qn_option, the global ones apart */
     bool settings;    /* takes KEY=VALUE */
+    /* Beginnings of the keys that make a difference, NULL at the end; without
+     * them all keys do. */
+    const char *const *keys;
+    bool only_live; /* of these, the ones that may change in a live run */
     int min_words, max_words;
     const char *word; /* what the first word is, for its absence */
 };

@@ -5,6 +5,7 @@
  */
 #include "app/desk.h"
 
+#include "app/hint.h"
 #include "app/out.h"
 #include "app/signals.h"
 #include "base/clock.h"
@@ -35,6 +36,7 @@ struct desk {
     struct qn_screen *screen;
     struct qn_canvas canvas;
     struct qn_str chunk;   /* lines of an unfinished chunk */
+    struct qn_str strays;  /* an unfinished line of a library's */
     struct qn_str printed; /* an unfinished line of print's */
     bool print_error;      /* that it is of errors */
     bool in_lua, quit, save;
@@ -130,11 +132,16 @@ static void take_signals(struct desk *d)
 static void take_strays(struct desk *d)
 {
     char buf[1024];
-    int n;
-    while ((n = qn_term_read_output(d->term, buf, sizeof buf - 1)) > 0) {
-        buf[n] = '\0';
-        qn_screen_print(d->screen, buf, QN_ROLE_DIM);
-        d->dirty = true;
+    int n = qn_term_read_output(d->term, buf, sizeof buf);
+    for (int i = 0; i < n; i++) {
+        if (buf[i] == '\n' || d->strays.len >= sizeof buf) {
+            qn_screen_print(d->screen, d->strays.text ? d->strays.text : "",
+                            QN_ROLE_DIM);
+            qn_str_clear(&d->strays);
+            d->dirty = true;
+        }
+        if (buf[i] != '\n' && buf[i] != '\0')
+            qn_str_add_bytes(&d->strays, &buf[i], 1);
     }
 }
 
@@ -358,8 +365,9 @@ static void open_prompt(struct desk *d)
     qn_line_size(d->line, rows, cols);
 }
 
-/* What a person should know after the screen has gone. */
-static void say_goodbye(struct desk *d)
+/* What a person should know after the screen has gone. The runs save first and
+ * evaluate then, which may take a while. */
+static void say_goodbye(struct desk *d, const struct qn_desk_options *options)
 {
     int n = qn_lab_n_runs(d->lab);
     for (int i = 0; i < n; i++) {
@@ -367,25 +375,30 @@ static void say_goodbye(struct desk *d)
         if (!qn_lab_run(d->lab, qn_lab_run_at(d->lab, i), &run) ||
             !qn_lab_state_active(run.state))
             continue;
-        printf("saving %s at step %lld; go on with: quern resume %s\n",
-               run.name, (long long)run.step, run.run);
+        struct qn_str hint = {0};
+        qn_hint_resume(&hint, options->store, options->data, run.run);
+        printf("saving %s at step %lld; go on with: %s\n", run.name,
+               (long long)run.step, hint.text);
+        qn_str_free(&hint);
     }
     fflush(stdout);
 }
 
-static void close_desk(struct desk *d)
+static void close_desk(struct desk *d, const struct qn_desk_options *options)
 {
     qn_screen_free(d->screen);
     qn_input_free(d->input);
     qn_line_stop(d->line);
     qn_term_stop(d->term);
+    qn_signals_let_interrupt(); /* of a long evaluation: all is saved by then */
     if (d->save)
-        say_goodbye(d);
+        say_goodbye(d, options);
     qn_script_free(d->script);
     qn_lab_free(d->lab, d->save);
     qn_canvas_fini(&d->canvas);
     qn_str_free(&d->chunk);
     qn_str_free(&d->printed);
+    qn_str_free(&d->strays);
     qn_signals_stop();
 }
 
@@ -405,10 +418,12 @@ int qn_desk_run(const struct qn_desk_options *options)
     struct desk d = {0};
     struct qn_err err;
     int code = 0;
+    struct qn_train_env env = options->env;
+    env.log = NULL; /* notices come with the lab's log, their level kept */
     /* Before ncurses, which would else install handlers of its own. */
     enum qn_status st = qn_signals_start(&err);
     if (st == QN_OK)
-        st = qn_lab_new(&options->env, &d.lab, &err);
+        st = qn_lab_new(&env, &d.lab, &err);
     if (st == QN_OK)
         st = open_lua(&d, options, &err);
     if (st == QN_OK)
@@ -427,6 +442,6 @@ int qn_desk_run(const struct qn_desk_options *options)
         loop(&d);
         code = qn_script_exit_code(d.script);
     }
-    close_desk(&d);
+    close_desk(&d, options);
     return code;
 }

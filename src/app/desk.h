@@ -8,6 +8,7 @@
 
 struct qn_desk_options {
     struct qn_train_env env;
+    const char *store, *data;   /* the options as given, for hints, or NULL */
     const struct qn_spec *spec; /* a run to start with, or NULL */
     const char *script;         /* a file to run first (quern -i), or NULL */
     const char *const *script_args;

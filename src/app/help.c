@@ -5,26 +5,75 @@
 #include "base/str.h"
 #include "nn/settings.h"
 
+#include <string.h>
+
 #define BIT(option) (1u << (option))
 #define EVERYWHERE                                                             \
     (BIT(QN_OPT_STORE) | BIT(QN_OPT_DATA) | BIT(QN_OPT_JSON) |                 \
      BIT(QN_OPT_HELP) | BIT(QN_OPT_VERSION))
 
+#define WIDTH 80
+
+/* Text from the given column on, broken at spaces before the screen's edge;
+ * later lines are indented. What stands in brackets is not broken. */
+static void add_wrapped(struct qn_str *s, const char *text, size_t column,
+                        size_t indent)
+{
+    while (*text != '\0') {
+        size_t len = 0;
+        for (int depth = 0; text[len] != '\0'; len++) {
+            depth += text[len] == '[' ? 1 : text[len] == ']' ? -1 : 0;
+            if (text[len] == ' ' && depth <= 0) {
+                break;
+            }
+        }
+        if (column > indent && column + 1 + len > WIDTH) {
+            qn_str_addf(s, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            qn_str_add(s, " ");
+            column++;
+        }
+        qn_str_add_bytes(s, text, len);
+        column += len;
+        text += len + (text[len] == ' ');
+    }
+    qn_str_add(s, "\n");
+}
+
 /* "quern train [-p PRESET] [KEY=VALUE...]" */
 static void add_usage(struct qn_str *s, const struct qn_app_command *c)
 {
     const char *const parts[] = {c->lead, c->name, c->usage};
-    qn_str_add(s, "quern");
+    struct qn_str line = {0};
+    qn_str_add(&line, "quern");
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i] != NULL && parts[i][0] != '\0') {
-            qn_str_addf(s, " %s", parts[i]);
+            qn_str_addf(&line, " %s", parts[i]);
         }
     }
+    add_wrapped(s, line.text, 0, 12);
+    qn_str_free(&line);
+}
+
+/* The help in a column of its own; range "" = none. */
+static void add_row(struct qn_str *s, const char *name, const char *help,
+                    const char *range)
+{
+    struct qn_str text = {0};
+    qn_str_add(&text, help);
+    if (range[0] != '\0') {
+        qn_str_addf(&text, " (%s)", range);
+    }
+    qn_str_add(s, name);
+    add_wrapped(s, text.text, strlen(name), strlen(name));
+    qn_str_free(&text);
 }
 
 static void add_option(struct qn_str *s, const struct qn_option_info *o)
 {
     struct qn_str name = {0};
+    struct qn_str column = {0};
     if (o->letter != '\0') {
         qn_str_addf(&name, "-%c, ", o->letter);
     }
@@ -32,7 +81,10 @@ static void add_option(struct qn_str *s, const struct qn_option_info *o)
     if (o->value != NULL) {
         qn_str_addf(&name, " %s", o->value);
     }
-    qn_str_addf(s, "  %-24s %s\n", name.text, o->help);
+    qn_str_addf(&column, "  %-24s ", name.text);
+    add_row(s, column.text, o->help,
+            o->key != NULL ? qn_key_find(o->key)->range_text : "");
+    qn_str_free(&column);
     qn_str_free(&name);
 }
 
@@ -45,20 +97,41 @@ static void add_options(struct qn_str *s, unsigned options)
     }
 }
 
-static void add_settings(struct qn_str *s)
+static void add_setting(struct qn_str *s, const struct qn_key_info *k)
+{
+    struct qn_str column = {0};
+    qn_str_addf(&column, "%c %-20s %-10s ", k->live ? '*' : ' ', k->key,
+                k->default_text);
+    add_row(s, column.text, k->help, k->range_text);
+    qn_str_free(&column);
+}
+
+/* Whether the command takes the key; NULL takes all. */
+static bool takes(const struct qn_app_command *c, const struct qn_key_info *k)
+{
+    if (c == NULL || (c->only_live && k->live)) {
+        return true;
+    }
+    for (int i = 0; c->keys != NULL && c->keys[i] != NULL; i++) {
+        if (qn_starts_with(k->key, c->keys[i])) {
+            return true;
+        }
+    }
+    return c->keys == NULL && !c->only_live;
+}
+
+static void add_settings(struct qn_str *s, const struct qn_app_command *c)
 {
     qn_str_add(s, "Settings, KEY=VALUE (* may change while a run trains):\n");
     for (int i = 0; i < qn_n_keys(); i++) {
-        const struct qn_key_info *k = qn_key_at(i);
-        qn_str_addf(s, "%c %-20s %-10s %s", k->live ? '*' : ' ', k->key,
-                    k->default_text, k->help);
-        if (k->range_text[0] != '\0') {
-            qn_str_addf(s, " (%s)", k->range_text);
+        if (takes(c, qn_key_at(i))) {
+            add_setting(s, qn_key_at(i));
         }
-        qn_str_add(s, "\n");
     }
-    qn_str_add(s, "Periods: \"50 steps\", \"1 epoch\", \"30 s\", \"5 evals\"; "
-                  "a bare number means steps; none unsets.\n");
+    add_wrapped(s,
+                "Periods: \"50 steps\", \"1 epoch\", \"30 s\", \"5 evals\"; "
+                "a bare number means steps; none unsets.",
+                0, 0);
 }
 
 static int print(struct qn_str *s)
@@ -77,12 +150,12 @@ int qn_help_program(void)
     for (int i = 0; i < qn_n_commands; i++) {
         const struct qn_app_command *c = &qn_commands[i];
         add_usage(&s, c);
-        qn_str_addf(&s, "\n        %s\n", c->help);
+        qn_str_addf(&s, "        %s\n", c->help);
     }
     qn_str_add(&s, "\nEverywhere:\n");
     add_options(&s, EVERYWHERE);
     qn_str_add(&s, "\nRUN is a run's id, the beginning of one, or a name (the "
-                   "newest of that name).\n"
+                   "newest of that\nname).\n"
                    "quern COMMAND --help says more; quern help settings lists "
                    "all settings.\n"
                    "Exit status: 0 good, 1 failure, 2 misuse.\n");
@@ -96,11 +169,11 @@ int qn_help_command(const struct qn_app_command *c)
         return qn_help_program();
     }
     add_usage(&s, c);
-    qn_str_addf(&s, "\n\n%s\n\nOptions:\n", c->help);
+    qn_str_addf(&s, "\n%s\n\nOptions:\n", c->help);
     add_options(&s, c->options | EVERYWHERE);
     if (c->settings) {
         qn_str_add(&s, "\n");
-        add_settings(&s);
+        add_settings(&s, c);
     }
     return print(&s);
 }
@@ -112,7 +185,7 @@ int qn_cmd_help(const struct qn_args *args)
         return qn_help_program();
     }
     if (qn_str_eq(args->words[0], "settings")) {
-        add_settings(&s);
+        add_settings(&s, NULL);
         return print(&s);
     }
     const struct qn_app_command *c = qn_command_find(args->words[0]);

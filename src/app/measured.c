@@ -47,19 +47,15 @@ enum qn_status qn_measured_split(const struct qn_args *args,
     return QN_OK;
 }
 
-enum qn_status qn_number_option(const struct qn_args *args,
-                                enum qn_option option, double min, double max,
-                                double *value, struct qn_err *err)
+enum qn_status qn_measured_option(const struct qn_args *args,
+                                  enum qn_option option, struct qn_spec *spec,
+                                  struct qn_err *err)
 {
-    const char *text = args->option[option];
-    double number;
-    if (text == NULL) {
+    const struct qn_option_info *o = qn_option_info(option);
+    if (args->option[option] == NULL) {
         return QN_OK;
     }
-    if (!qn_parse_double(text, &number) || number < min || number > max) {
-        return qn_fail(err, QN_EUSAGE, "%s is '%s', must be %g..%g",
-                       qn_option_info(option)->name, text, min, max);
-    }
-    *value = number;
-    return QN_OK;
+    enum qn_status status =
+        qn_settings_change(spec, o->key, args->option[option], err);
+    return status == QN_OK ? QN_OK : qn_fail_in(err, status, o->name);
 }

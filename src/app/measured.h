@@ -20,9 +20,10 @@ void qn_measured_fini(struct qn_measured *m);
 /* --split, else valid. */
 enum qn_status qn_measured_split(const struct qn_args *args,
                                  enum qn_split *split, struct qn_err *err);
-/* An option that is a number within [min, max]; absent: *value stays. */
-enum qn_status qn_number_option(const struct qn_args *args,
-                                enum qn_option option, double min, double max,
-                                double *value, struct qn_err *err);
+/* The option's value over the setting of spec that it stands for; absent: spec
+ * stays. */
+enum qn_status qn_measured_option(const struct qn_args *args,
+                                  enum qn_option option, struct qn_spec *spec,
+                                  struct qn_err *err);
 
 #endif

@@ -166,6 +166,8 @@ int qn_run_script(const struct qn_args *args)
     if (args->option[QN_OPT_INTERACTIVE] != NULL) {
         struct qn_desk_options desk = {
             .env = c.env,
+            .store = args->option[QN_OPT_STORE],
+            .data = args->option[QN_OPT_DATA],
             .script = args->words[0],
             .script_args = (const char *const *)(args->words + 1),
             .n_script_args = args->n_words - 1,

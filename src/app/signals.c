@@ -39,6 +39,13 @@ enum qn_status qn_signals_start(struct qn_err *err)
     return QN_OK;
 }
 
+void qn_signals_let_interrupt(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
 void qn_signals_stop(void)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};

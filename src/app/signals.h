@@ -11,6 +11,8 @@
 
 /* Catch the workbench's signals: INT TERM HUP WINCH TSTP. PIPE is ignored. */
 enum qn_status qn_signals_start(struct qn_err *err);
+/* INT ends the process again; the others stay caught. */
+void qn_signals_let_interrupt(void);
 void qn_signals_stop(void); /* the default actions again */
 int qn_signals_fd(void);
 /* The next signal's number, 0 = none. */

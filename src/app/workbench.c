@@ -29,6 +29,8 @@ int qn_workbench(const struct qn_args *args)
     struct qn_context c;
     qn_context_init(&c, args);
     struct qn_desk_options options = {.env = c.env,
+                                      .store = args->option[QN_OPT_STORE],
+                                      .data = args->option[QN_OPT_DATA],
                                       .spec = asked ? &spec : NULL};
     int code = qn_desk_run(&options);
     qn_context_fini(&c);

@@ -196,7 +196,9 @@ static enum qn_status start_resumed(struct qn_lab *lab, struct qn_trainer *t,
     }
     status = qn_worker_start(t, outlet, false, &run->worker, err);
     run->state = status == QN_OK ? QN_LAB_RUNNING : QN_LAB_STOPPED;
-    *out = run->id;
+    if (status == QN_OK) {
+        *out = run->id;
+    }
     return status;
 }
 
