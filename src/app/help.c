@@ -14,23 +14,29 @@
 
 #define WIDTH 80
 
+/* To the next space that is not in brackets. */
+static size_t word_length(const char *text)
+{
+    size_t len = 0;
+    int depth = 0;
+    while (text[len] != '\0' && (text[len] != ' ' || depth > 0)) {
+        depth += text[len] == '[' ? 1 : text[len] == ']' ? -1 : 0;
+        len++;
+    }
+    return len;
+}
+
 /* Text from the given column on, broken at spaces before the screen's edge;
- * later lines are indented. What stands in brackets is not broken. */
+ * later lines are indented. */
 static void add_wrapped(struct qn_str *s, const char *text, size_t column,
                         size_t indent)
 {
-    while (*text != '\0') {
-        size_t len = 0;
-        for (int depth = 0; text[len] != '\0'; len++) {
-            depth += text[len] == '[' ? 1 : text[len] == ']' ? -1 : 0;
-            if (text[len] == ' ' && depth <= 0) {
-                break;
-            }
-        }
-        if (column > indent && column + 1 + len > WIDTH) {
+    for (bool first = true; *text != '\0'; first = false) {
+        size_t len = word_length(text);
+        if (!first && column + 1 + len > WIDTH) {
             qn_str_addf(s, "\n%*s", (int)indent, "");
             column = indent;
-        } else if (column > indent) {
+        } else if (!first) {
             qn_str_add(s, " ");
             column++;
         }

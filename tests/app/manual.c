@@ -53,6 +53,11 @@ static void every_command_and_option_is_in_the_manual(void **state)
     (void)state;
     char *cli = read_doc("cli.md");
     char *help = quern_out("--help");
+    /* A usage that goes on in the next line. */
+    for (char *at; (at = strstr(help, "\n            [")) != NULL;) {
+        memmove(at + 1, at + 13, strlen(at + 13) + 1);
+        *at = ' ';
+    }
     char *rest = NULL;
     for (char *line = strtok_r(help, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
@@ -84,6 +89,89 @@ static void help_of_a_command_lists_its_options_and_all_settings(void **state)
     free(help);
 }
 
+/* Whether a row of the table of settings is the key's. */
+static bool names(const char *help, const char *key)
+{
+    char *row =
+        qn_xasprintf("\n%c %s ", qn_key_find(key)->live ? '*' : ' ', key);
+    bool found = strstr(help, row) != NULL;
+    free(row);
+    return found;
+}
+
+static void help_lists_only_settings_that_the_command_takes(void **state)
+{
+    (void)state;
+    char *resume = quern_out("resume --help");
+    char *runs = quern_out("runs --help");
+    for (int i = 0; i < qn_n_keys(); i++) {
+        const struct qn_key_info *k = qn_key_at(i);
+        if (names(resume, k->key) != k->live || names(runs, k->key)) {
+            fail_msg("help of resume or runs is wrong about %s", k->key);
+        }
+    }
+    free(resume);
+    free(runs);
+    char *eval = quern_out("eval --help");
+    char *sample = quern_out("sample --help");
+    assert_true(names(eval, "eval.limit") && names(eval, "data.valid"));
+    assert_false(names(eval, "sample.length") || names(eval, "batch"));
+    assert_true(names(sample, "sample.length") && names(sample, "threads"));
+    assert_false(names(sample, "model.hidden") || names(sample, "eval.every"));
+    free(eval);
+    free(sample);
+}
+
+static void no_line_of_help_is_wider_than_a_screen(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"--help",        "help settings",
+                                           "train --help",  "stats --help",
+                                           "sample --help", "--help x.lua"};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        char *help = quern_out("%s", commands[i]);
+        for (char *l = help; *l != '\0'; l += strcspn(l, "\n") + 1) {
+            if (strcspn(l, "\n") > 80) {
+                fail_msg("quern %s: %.100s", commands[i], l);
+            }
+        }
+        free(help);
+    }
+}
+
+/* Help, check and setting have the same range. */
+static void an_options_range_is_its_settings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *option, *key, *good, *bad;
+    } options[] = {
+        {"sample", "--length", "sample.length", "1", "1000001"},
+        {"sample", "--temperature", "sample.temperature", "0", "100.5"},
+        {"stats", "--near", "stats.near", "1e-5", "1e-6"},
+    };
+    free(quern_out("train " TINY "steps=2 name=a"));
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        char *help = quern_out("%s --help", options[i].command);
+        char *line = strstr(strstr(help, "Options:"), options[i].option);
+        assert_non_null(line);
+        line[strcspn(line, "\n")] = '\0';
+        const char *range = qn_key_find(options[i].key)->range_text;
+        if (strstr(line, range) == NULL) {
+            fail_msg("'%s' does not say %s", line, range);
+        }
+        free(help);
+        free(quern_out("%s a %s %s", options[i].command, options[i].option,
+                       options[i].good));
+        struct outcome o = quern("%s a %s %s", options[i].command,
+                                 options[i].option, options[i].bad);
+        assert_int_equal(o.status, 2);
+        assert_non_null(strstr(o.err, options[i].option));
+        assert_non_null(strstr(o.err, range));
+        outcome_free(&o);
+    }
+}
+
 static void the_version_is_one_line(void **state)
 {
     (void)state;
@@ -101,6 +189,9 @@ int main(void)
         cmocka_unit_test(the_settings_table_is_the_schema),
         WITH_SHELL(every_command_and_option_is_in_the_manual),
         WITH_SHELL(help_of_a_command_lists_its_options_and_all_settings),
+        WITH_SHELL(help_lists_only_settings_that_the_command_takes),
+        WITH_SHELL(no_line_of_help_is_wider_than_a_screen),
+        WITH_SHELL(an_options_range_is_its_settings),
         WITH_SHELL(the_version_is_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
