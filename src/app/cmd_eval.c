@@ -3,6 +3,7 @@
 
 #include "app/measured.h"
 #include "app/out.h"
+#include "lab/note_text.h"
 
 static void print_json(struct qn_out *out, const struct qn_measured *m,
                        const struct qn_evaluation *e)
@@ -25,13 +26,16 @@ static void print_json(struct qn_out *out, const struct qn_measured *m,
 static void print_text(struct qn_out *out, const struct qn_measured *m,
                        const struct qn_evaluation *e)
 {
-    (void)qn_out_linef(out,
-                       "%s  step %lld  %s loss %.4f  %.4f bpc  perplexity "
-                       "%.3f  %lld predictions in %.1f s",
-                       m->id, (long long)qn_measure_checkpoint_step(m->measure),
-                       qn_split_name(e->split), e->loss, qn_bpc(e->loss),
-                       qn_perplexity(e->loss), (long long)e->predictions,
-                       e->seconds);
+    char loss[32], bpc[32], perplexity[32];
+    (void)qn_out_linef(
+        out,
+        "%s  step %lld  %s loss %s  %s bpc  perplexity %s  %lld prediction%s "
+        "in %.1f s",
+        m->id, (long long)qn_measure_checkpoint_step(m->measure),
+        qn_split_name(e->split), qn_number_text(loss, sizeof loss, e->loss),
+        qn_number_text(bpc, sizeof bpc, qn_bpc(e->loss)),
+        qn_number_text(perplexity, sizeof perplexity, qn_perplexity(e->loss)),
+        (long long)e->predictions, e->predictions == 1 ? "" : "s", e->seconds);
 }
 
 int qn_cmd_eval(const struct qn_args *args)

@@ -16,6 +16,18 @@ void qn_report_init(struct qn_report *r, bool json)
 void qn_report_fini(struct qn_report *r)
 {
     qn_json_free(&r->line);
+    qn_str_free(&r->held);
+}
+
+/* A line; what comes before the trainer does, from a resume's settings, is
+ * kept for after the start. */
+static void put_line(struct qn_report *r, const char *text)
+{
+    if (r->trainer != NULL) {
+        (void)qn_out_line(&r->out, text);
+    } else {
+        qn_str_addf(&r->held, "%s\n", text);
+    }
 }
 
 /* {"event":name ... ; the caller adds keys and calls end_event. */
@@ -30,7 +42,7 @@ static struct qn_json *begin_event(struct qn_report *r, const char *name)
 static void end_event(struct qn_report *r)
 {
     qn_json_end_object(&r->line);
-    (void)qn_out_json(&r->out, &r->line);
+    put_line(r, r->line.text.text);
 }
 
 static void json_step(struct qn_report *r, const struct qn_step_record *s)
@@ -57,6 +69,26 @@ static double seconds_left(const struct qn_trainer *t, double tokens_per_s)
     return spec->stop.after > 0 && allowed < left ? allowed : left;
 }
 
+/* "step 500  cell states ...: layer 1 0.41 0.2 0.39", once. It stands behind
+ * the line of its step and before those of later ones. */
+static void text_shares(struct qn_report *r)
+{
+    if (r->stats.step == 0) {
+        return;
+    }
+    struct qn_str s = {0};
+    qn_str_addf(&s, "step %lld  cell states negative / near zero / positive:",
+                (long long)r->stats.step);
+    for (int i = 0; i < r->stats.n_layers; i++) {
+        struct qn_shares shares = qn_hist_shares(&r->stats.layer[i]);
+        qn_str_addf(&s, "  layer %d %.2f %.2f %.2f", i + 1, shares.negative,
+                    shares.near, shares.positive);
+    }
+    put_line(r, s.text);
+    qn_str_free(&s);
+    r->stats.step = 0;
+}
+
 static void text_step(struct qn_report *r, const struct qn_step_record *s)
 {
     const struct qn_trainer *t = r->trainer;
@@ -71,16 +103,19 @@ static void text_step(struct qn_report *r, const struct qn_step_record *s)
         !qn_period_due(qn_trainer_spec(t)->log_every, &r->before, &now)) {
         return;
     }
+    text_shares(r);
     r->before = now;
-    char left[32];
+    char left[32], loss[32], norm[32];
     (void)qn_format_duration(left, sizeof left,
                              seconds_left(t, s->tokens_per_s));
-    (void)qn_out_linef(&r->out,
-                       "step %lld of %lld  epoch %.2f  loss %.4f  norm %.3f  "
-                       "lr %.6g  %.0f tokens/s  %s left",
-                       (long long)s->step, (long long)qn_trainer_steps_total(t),
-                       s->epoch, s->loss, s->grad_norm, s->lr, s->tokens_per_s,
-                       left);
+    (void)qn_out_linef(
+        &r->out,
+        "step %lld of %lld  epoch %.2f  loss %s  grad norm %s  lr %.6g  "
+        "%.0f tokens/s  %s left",
+        (long long)s->step, (long long)qn_trainer_steps_total(t), s->epoch,
+        qn_number_text(loss, sizeof loss, s->loss),
+        qn_number_text(norm, sizeof norm, s->grad_norm), s->lr, s->tokens_per_s,
+        left);
 }
 
 static void take_step(void *user, const struct qn_step_record *s)
@@ -96,8 +131,11 @@ static void take_step(void *user, const struct qn_step_record *s)
 static void take_stats(void *user, const struct qn_stats_record *s)
 {
     struct qn_report *r = user;
-    r->stats = *s;
     if (!r->json) {
+        r->stats = *s;
+        if (r->before.step == s->step) {
+            text_shares(r);
+        }
         return;
     }
     struct qn_json *j = begin_event(r, "stats");
@@ -152,34 +190,14 @@ static void add_keys(struct qn_json *j, const struct qn_note *n)
     }
 }
 
-/* "step 500  c near zero: layer 1 0.41, layer 2 0.56" after an evaluation. */
-static void text_shares(struct qn_report *r)
-{
-    if (r->stats.step == 0) {
-        return;
-    }
-    struct qn_str s = {0};
-    qn_str_addf(&s, "step %lld  cell states negative / near zero / positive:",
-                (long long)r->stats.step);
-    for (int i = 0; i < r->stats.n_layers; i++) {
-        struct qn_shares shares = qn_hist_shares(&r->stats.layer[i]);
-        qn_str_addf(&s, "  layer %d %.2f %.2f %.2f", i + 1, shares.negative,
-                    shares.near, shares.positive);
-    }
-    (void)qn_out_line(&r->out, s.text);
-    qn_str_free(&s);
-}
-
 static void text_note(struct qn_report *r, const struct qn_note *n)
 {
     struct qn_str s = {0};
+    text_shares(r);
     if (qn_note_text(n, &s)) {
-        (void)qn_out_line(&r->out, s.text);
+        put_line(r, s.text);
     }
     qn_str_free(&s);
-    if (n->kind == QN_NOTE_EVAL) {
-        text_shares(r);
-    }
 }
 
 static void take_note(void *user, const struct qn_note *n)
@@ -212,22 +230,25 @@ struct qn_sink qn_report_sink(struct qn_report *r)
 void qn_report_start(struct qn_report *r, const struct qn_trainer *t,
                      bool resumed)
 {
+    int64_t total = qn_trainer_steps_total(t);
     r->trainer = t;
     r->first_step = qn_trainer_step_count(t);
     r->before.step = r->first_step;
     r->before.steps_per_epoch = qn_trainer_steps_per_epoch(t);
     r->before.seconds = qn_trainer_seconds(t);
     if (!r->json) {
-        (void)qn_out_linef(
-            &r->out, "%s %s: %lld steps in %s",
-            resumed ? "going on with run" : "run", qn_trainer_id(t),
-            (long long)qn_trainer_steps_total(t), qn_trainer_dir(t));
-        return;
+        (void)qn_out_linef(&r->out, "%s %s: %lld step%s, kept in %s",
+                           resumed ? "going on with run" : "run",
+                           qn_trainer_id(t), (long long)total,
+                           total == 1 ? "" : "s", qn_trainer_dir(t));
+    } else {
+        struct qn_json *j = begin_event(r, "start");
+        qn_json_kstring(j, "run", qn_trainer_id(t));
+        qn_json_kstring(j, "dir", qn_trainer_dir(t));
+        end_event(r);
     }
-    struct qn_json *j = begin_event(r, "start");
-    qn_json_kstring(j, "run", qn_trainer_id(t));
-    qn_json_kstring(j, "dir", qn_trainer_dir(t));
-    end_event(r);
+    (void)qn_out_text(&r->out, r->held.text, r->held.len);
+    qn_str_free(&r->held);
 }
 
 static void json_best(struct qn_report *r, struct qn_json *j)
@@ -260,14 +281,18 @@ void qn_report_done(struct qn_report *r)
     }
     char spent[32];
     (void)qn_format_duration(spent, sizeof spent, qn_trainer_seconds(t));
-    (void)qn_out_linef(&r->out, "done: %lld steps in %s",
-                       (long long)qn_trainer_step_count(t), spent);
+    text_shares(r);
+    int64_t steps = qn_trainer_step_count(t);
+    (void)qn_out_linef(&r->out, "done: %lld step%s in %s", (long long)steps,
+                       steps == 1 ? "" : "s", spent);
     int64_t step;
-    double loss;
-    if (qn_trainer_best(t, &step, &loss)) {
-        (void)qn_out_linef(&r->out,
-                           "best: step %lld  valid loss %.4f  %.4f bpc",
-                           (long long)step, loss, qn_bpc(loss));
+    double v;
+    if (qn_trainer_best(t, &step, &v)) {
+        char loss[32], bpc[32];
+        (void)qn_out_linef(&r->out, "best: step %lld  valid loss %s  %s bpc",
+                           (long long)step,
+                           qn_number_text(loss, sizeof loss, v),
+                           qn_number_text(bpc, sizeof bpc, qn_bpc(v)));
     }
 }
 

@@ -121,8 +121,10 @@ void qn_lab_log_note(struct qn_lab *lab, const struct lab_run *run,
     if (qn_note_text(n, &s)) {
         bool ends = n->kind == QN_NOTE_DONE || n->kind == QN_NOTE_STOPPED;
         if (ends && run->has_best) {
-            qn_str_addf(&s, "  best valid loss %.4f at step %lld",
-                        run->best_loss, (long long)run->best_step);
+            char loss[32];
+            qn_str_addf(&s, "  best valid loss %s at step %lld",
+                        qn_number_text(loss, sizeof loss, run->best_loss),
+                        (long long)run->best_step);
         }
         qn_lab_log_add(lab->log, qn_note_level(n), s.text);
     }

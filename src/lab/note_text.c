@@ -1,6 +1,19 @@
 /* note_text.c - a note of a trainer as a line for a person. */
 #include "lab/note_text.h"
 
+#include "nn/settings.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *qn_number_text(char *buf, size_t size, double v)
+{
+    /* The sign of what is no number says nothing. */
+    (void)snprintf(buf, size, fabs(v) < 1e5 ? "%.4f" : "%.4g",
+                   isnan(v) ? (double)NAN : v);
+    return buf;
+}
+
 /* Text on one line: control characters become spaces. */
 static void add_flat(struct qn_str *s, const char *text)
 {
@@ -24,9 +37,27 @@ static void add_moment(struct qn_str *s, const char *what,
 
 static void add_eval(struct qn_str *s, const struct qn_note *n)
 {
-    qn_str_addf(s, "step %lld  %s loss %.4f  %.4f bpc%s", (long long)n->step,
-                qn_split_name(n->split), n->loss, qn_bpc(n->loss),
+    char loss[32];
+    char bpc[32];
+    qn_str_addf(s, "step %lld  %s loss %s  %s bpc%s", (long long)n->step,
+                qn_split_name(n->split),
+                qn_number_text(loss, sizeof loss, n->loss),
+                qn_number_text(bpc, sizeof bpc, qn_bpc(n->loss)),
                 n->on_request ? "  (asked for)" : "");
+}
+
+/* "step 500  optim.lr = 0.01": a quantity with the digits that matter. */
+static void add_setting(struct qn_str *s, const struct qn_note *n)
+{
+    const struct qn_key_info *info = qn_key_find(n->key);
+    double v;
+    qn_str_addf(s, "step %lld  %s = ", (long long)n->step, n->key);
+    if (info != NULL && info->type == QN_KEY_DOUBLE &&
+        qn_parse_double(n->text, &v)) {
+        qn_str_addf(s, "%.6g", v);
+    } else {
+        add_flat(s, n->text);
+    }
 }
 
 bool qn_note_text(const struct qn_note *n, struct qn_str *s)
@@ -44,8 +75,7 @@ bool qn_note_text(const struct qn_note *n, struct qn_str *s)
         add_flat(s, n->text);
         return true;
     case QN_NOTE_SET:
-        qn_str_addf(s, "step %lld  %s = ", (long long)n->step, n->key);
-        add_flat(s, n->text);
+        add_setting(s, n);
         return true;
     case QN_NOTE_PAUSE:
         add_moment(s, "paused", n, n->text);

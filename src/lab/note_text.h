@@ -6,6 +6,9 @@
 #include "base/str.h"
 #include "train/event.h"
 
+/* A loss, norm or the like: four decimals, or %.4g where they would not help.
+ */
+const char *qn_number_text(char *buf, size_t size, double v);
 /* Append "step 500  valid loss 1.5200  2.1929 bpc" and the like to out, without
  * a newline; false (and nothing) for a reply, which its asker shows. */
 bool qn_note_text(const struct qn_note *n, struct qn_str *out);

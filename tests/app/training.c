@@ -146,6 +146,61 @@ static void a_person_reads_a_line_every_so_often(void **state)
     assert_int_equal(count(out, " of 30  epoch "), 4); /* 1, 10, 20, 30 */
     assert_int_equal(count(out, "valid loss"), 2);     /* and the best */
     assert_int_equal(count(out, "done: 30 steps"), 1);
+    assert_int_equal(count(out, ": 30 steps, kept in "), 1);
+    assert_int_equal(count(out, "  grad norm "), 4);
+    free(out);
+    out = quern_out("train " TINY "steps=1");
+    assert_int_equal(count(out, "done: 1 step in"), 1);
+    free(out);
+}
+
+/* A number that no decimals help. */
+static void a_person_can_read_a_huge_loss(void **state)
+{
+    (void)state;
+    char *out = quern_out("train " TINY "steps=3 optim.kind=sgd optim.lr=1e20 "
+                          "stop.nan=ignore log.every=1");
+    for (char *line = out; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        if (strncmp(line, "step", 4) == 0 && strcspn(line, "\n") > 120) {
+            fail_msg("%s", line);
+        }
+    }
+    assert_true(count(out, "e+") > 0);
+    free(out);
+}
+
+/* Every line of a person's is about the step of the one before, or a later. */
+static void what_a_person_reads_is_in_the_order_of_steps(void **state)
+{
+    (void)state;
+    char *out = quern_out("train " TINY "steps=45 log.every=10 eval.every=15 "
+                          "stats.every=9");
+    int64_t before = 0;
+    int n_shares = 0;
+    for (char *line = out; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        int64_t step;
+        char *end;
+        if (strncmp(line, "step ", 5) == 0) {
+            step = strtol(line + 5, &end, 10);
+            n_shares += strncmp(end, "  cell states", 13) == 0;
+            if (step < before) {
+                fail_msg("step %d after %d:\n%s", (int)step, (int)before, out);
+            }
+            before = step;
+        }
+    }
+    assert_int_equal(n_shares, 6); /* 1, 9, 18, 27, 36, 45 */
+    assert_int_equal(count(out, "step 45  cell states"), 1);
+    free(out);
+}
+
+static void a_resume_begins_with_its_start(void **state)
+{
+    (void)state;
+    free(quern_out("train " TINY "steps=3 name=over"));
+    char *out = quern_out("resume --json over steps=4 optim.lr=0.5");
+    assert_int_equal(count(out, "\"event\":\"set\""), 2);
+    assert_int_equal(strncmp(out, "{\"event\":\"start\"", 16), 0);
     free(out);
 }
 
@@ -338,6 +393,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SHELL(json_lines_follow_their_schema),
         WITH_SHELL(a_person_reads_a_line_every_so_often),
+        WITH_SHELL(a_person_can_read_a_huge_loss),
+        WITH_SHELL(what_a_person_reads_is_in_the_order_of_steps),
+        WITH_SHELL(a_resume_begins_with_its_start),
         WITH_SHELL(a_run_without_a_name_is_numbered),
         WITH_SHELL(killed_and_resumed_it_ends_in_the_same_bytes),
         WITH_SHELL(an_interrupt_keeps_a_checkpoint_and_says_how_to_go_on),

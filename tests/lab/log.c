@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "lab/note_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,11 @@ static void notes_read_as_sentences(void **state)
     struct qn_note n = {.step = 500, .kind = QN_NOTE_EVAL, .split = QN_VALID};
     n.loss = 0.6931471805599453;
     assert_text(&n, "step 500  valid loss 0.6931  1.0000 bpc");
+    n.loss = 1e37;
+    assert_text(&n, "step 500  valid loss 1e+37  1.443e+37 bpc");
+    n.loss = -NAN;
+    assert_text(&n, "step 500  valid loss nan  nan bpc");
+    n.loss = 0.6931471805599453;
     n.on_request = true;
     assert_text(&n, "step 500  valid loss 0.6931  1.0000 bpc  (asked for)");
     n.kind = QN_NOTE_CHECKPOINT;
@@ -56,6 +62,10 @@ static void notes_read_as_sentences(void **state)
     strcpy(n.key, "optim.lr");
     strcpy(n.text, "0.5");
     assert_text(&n, "step 500  optim.lr = 0.5");
+    strcpy(n.text, "1000000000");
+    assert_text(&n, "step 500  optim.lr = 1e+09");
+    strcpy(n.key, "steps");
+    assert_text(&n, "step 500  steps = 1000000000");
 }
 
 static void replies_make_no_line(void **state)
