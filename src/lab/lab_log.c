@@ -110,14 +110,31 @@ bool qn_lab_take_log(struct qn_lab *lab, char *line, size_t size,
     return true;
 }
 
+/* With several runs a line says which one it is about: by name, and by number
+ * too where another has the same. */
+static void add_label(struct qn_str *s, const struct qn_lab *lab,
+                      const struct lab_run *run)
+{
+    bool is_shared = false;
+    if (lab->n_runs <= 1) {
+        return;
+    }
+    for (int i = 0; i < lab->n_runs; i++) {
+        is_shared |= lab->runs[i] != run &&
+                     qn_str_eq(lab->runs[i]->spec.name, run->spec.name);
+    }
+    qn_str_add(s, run->spec.name[0] != '\0' ? run->spec.name : run->folder);
+    if (is_shared) {
+        qn_str_addf(s, " (run %d)", run->id);
+    }
+    qn_str_add(s, ": ");
+}
+
 void qn_lab_log_note(struct qn_lab *lab, const struct lab_run *run,
                      const struct qn_note *n)
 {
     struct qn_str s = {0};
-    /* With several runs a line says which one it is about. */
-    if (lab->n_runs > 1) {
-        qn_str_addf(&s, "run %d: ", run->id);
-    }
+    add_label(&s, lab, run);
     if (qn_note_text(n, &s)) {
         bool ends = n->kind == QN_NOTE_DONE || n->kind == QN_NOTE_STOPPED;
         if (ends && run->has_best) {

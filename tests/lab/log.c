@@ -101,14 +101,19 @@ static void a_run_leaves_its_lines_in_order(void **state)
 static void with_two_runs_each_line_says_which(void **state)
 {
     struct lab_fixture *f = *state;
-    qn_run_id a = start_run(f, (const char *[]){"steps=2", NULL}, true);
-    qn_run_id b = start_run(f, (const char *[]){"steps=3", NULL}, true);
+    static const char *const twin[] = {"steps=3", "name=twin", NULL};
+    qn_run_id a =
+        start_run(f, (const char *[]){"steps=2", "name=single", NULL}, true);
+    qn_run_id b = start_run(f, twin, true);
+    qn_run_id c = start_run(f, twin, true);
     qn_lab_release(f->lab);
     wait_state(f, a, QN_LAB_DONE);
     wait_state(f, b, QN_LAB_DONE);
+    wait_state(f, c, QN_LAB_DONE);
     char *log = take_log(f);
-    assert_line(log, "run 1: done at step 2");
-    assert_line(log, "run 2: done at step 3");
+    assert_line(log, "single: done at step 2");
+    assert_line(log, "twin (run 2): done at step 3");
+    assert_line(log, "twin (run 3): done at step 3");
     free(log);
 }
 
