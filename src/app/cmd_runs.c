@@ -2,8 +2,9 @@
 #include "app/commands.h"
 
 #include "app/out.h"
+#include "base/str.h"
+#include "lab/note_text.h"
 #include "store/store.h"
-#include "train/event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,16 +31,62 @@ static void print_json(struct qn_out *out, const struct qn_run_summary *r)
     qn_json_free(&j);
 }
 
-static void print_text(struct qn_out *out, const struct qn_run_summary *r)
+/* Of the columns that are as wide as what stands in them. */
+struct widths {
+    int name, id;
+};
+
+/* Characters of text, as the screen counts most of them. */
+static int n_characters(const char *text)
 {
-    char best[64] = "";
-    if (r->best_step > 0) {
-        (void)snprintf(best, sizeof best, "best %.4f (%.4f bpc) at %lld",
-                       r->best_loss, qn_bpc(r->best_loss),
-                       (long long)r->best_step);
+    int n = 0;
+    for (; *text != '\0'; text++) {
+        n += ((unsigned char)*text & 0xc0) != 0x80;
     }
-    (void)qn_out_linef(out, "%s  %-11s step %-8lld %s", r->id, r->state,
-                       (long long)r->step, best);
+    return n;
+}
+
+static void add_cell(struct qn_str *s, const char *text, int width)
+{
+    int fill = width - n_characters(text);
+    qn_str_addf(s, "%s%*s  ", text, fill > 0 ? fill : 0, "");
+}
+
+static void print_row(struct qn_out *out, const struct widths *w,
+                      const struct qn_run_summary *r)
+{
+    struct qn_str s = {0};
+    add_cell(&s, r->name, w->name);
+    add_cell(&s, r->id, w->id);
+    qn_str_addf(&s, "%-11s  %9lld  ", r->state, (long long)r->step);
+    if (r->best_step > 0) {
+        char loss[32], bpc[32];
+        qn_str_addf(&s, "%s (%s bpc) at step %lld",
+                    qn_number_text(loss, sizeof loss, r->best_loss),
+                    qn_number_text(bpc, sizeof bpc, qn_bpc(r->best_loss)),
+                    (long long)r->best_step);
+    } else {
+        qn_str_add(&s, "-");
+    }
+    (void)qn_out_line(out, s.text);
+    qn_str_free(&s);
+}
+
+static void print_table(struct qn_out *out, const struct qn_run_summary *runs,
+                        int n)
+{
+    struct widths w = {n_characters("name"), n_characters("run")};
+    for (int i = 0; i < n; i++) {
+        int name = n_characters(runs[i].name);
+        int id = n_characters(runs[i].id);
+        w.name = name > w.name ? name : w.name;
+        w.id = id > w.id ? id : w.id;
+    }
+    (void)qn_out_linef(out, "%-*s  %-*s  %-11s  %9s  %s", w.name, "name", w.id,
+                       "run", "state", "step", "best valid loss");
+    for (int i = 0; i < n; i++) {
+        print_row(out, &w, &runs[i]);
+    }
 }
 
 int qn_cmd_runs(const struct qn_args *args)
@@ -52,12 +99,11 @@ int qn_cmd_runs(const struct qn_args *args)
     bool json = args->option[QN_OPT_JSON] != NULL;
     char *store = qn_store_dir(args->option[QN_OPT_STORE]);
     enum qn_status status = qn_store_list(store, &runs, &n, &n_bad, &err);
-    for (int i = 0; status == QN_OK && i < n; i++) {
-        if (json) {
-            print_json(&out, &runs[i]);
-        } else {
-            print_text(&out, &runs[i]);
-        }
+    for (int i = 0; json && i < n; i++) {
+        print_json(&out, &runs[i]);
+    }
+    if (!json && n > 0) {
+        print_table(&out, runs, n);
     }
     int result = status == QN_OK ? QN_EXIT_OK : qn_give_up(status, &err);
     if (status == QN_OK && n == 0 && !json) {

@@ -230,6 +230,35 @@ static void runs_are_listed_with_their_states(void **state)
     free(out);
 }
 
+/* Column of the word in the line that text begins with. */
+static long column_of(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    assert_true(at != NULL && at < strchr(text, '\n'));
+    return (long)(at - text);
+}
+
+static void runs_stand_in_columns(void **state)
+{
+    (void)state;
+    train("a");
+    assert_int_equal(sh("mv store/2*-a store/1-a"), 0);
+    free(quern_out("train " TINY "steps=3 name='gr\xc3\xb6\xc3\x9f"
+                   "er than'"));
+    char *out = quern_out("runs");
+    assert_memory_equal(out, "name         run ", 17);
+    /* Of two runs of one second either may come first. */
+    const char *narrow = strstr(out, "\na            1-a ");
+    const char *wide = strstr(out, "\ngr");
+    assert_true(narrow != NULL && wide != NULL);
+    long column = column_of(out, " state");
+    assert_int_equal(column_of(narrow + 1, " done "), column);
+    /* Two of its characters have two bytes. */
+    assert_int_equal(column_of(wide + 1, " done "), column + 2);
+    assert_true(column_of(narrow + 1, " at step ") > column);
+    free(out);
+}
+
 static void of_several_of_a_name_the_newest_is_taken_and_said(void **state)
 {
     (void)state;
@@ -327,6 +356,7 @@ int main(void)
         WITH_SHELL(params_of_a_run_are_those_of_its_settings),
         WITH_SHELL(weights_that_are_imported_measure_the_same),
         WITH_SHELL(runs_are_listed_with_their_states),
+        WITH_SHELL(runs_stand_in_columns),
         WITH_SHELL(of_several_of_a_name_the_newest_is_taken_and_said),
         WITH_SHELL(presets_are_listed_with_what_they_set),
         WITH_SHELL(doctor_gives_a_verdict_for_each_check),
