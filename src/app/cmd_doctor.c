@@ -9,10 +9,15 @@
 #include "base/thread.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <langinfo.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+#define LOW_SPACE 100e6 /* bytes: a few checkpoints of a large model */
 
 enum verdict { GOOD, WARN, BAD };
 
@@ -155,21 +160,64 @@ static char *existing_part(const char *path)
     return part;
 }
 
+/* Whether something can be made in the folder, as permissions alone do not
+ * tell; 0 or the reason as errno. */
+static int try_folder(const char *folder)
+{
+    char *trial = qn_path_join(folder, ".quern-doctor-XXXXXX");
+    int why = mkdtemp(trial) != NULL ? 0 : errno;
+    if (why == 0) {
+        (void)rmdir(trial);
+    }
+    free(trial);
+    return why;
+}
+
+/* Say what is wrong with the store, whose nearest folder is 'part'. */
+static void add_store_problem(struct qn_str *s, const char *store,
+                              const char *part, int why)
+{
+    qn_str_add(s, store);
+    if (!qn_str_eq(part, store)) {
+        qn_str_addf(s, " cannot be made: %s", part);
+    }
+    if (!qn_path_is_dir(part)) {
+        qn_str_add(s, " is no folder");
+    } else {
+        qn_str_addf(s, " cannot be written: %s", strerror(why));
+    }
+}
+
+/* Bytes free for this user on the folder's file system; HUGE_VAL: unknown. */
+static double free_space(const char *folder)
+{
+    struct statvfs fs;
+    return statvfs(folder, &fs) == 0 ? (double)fs.f_bavail * (double)fs.f_frsize
+                                     : HUGE_VAL;
+}
+
 static void check_store(struct doctor *d, const char *store)
 {
     struct qn_str s = {0};
     char *part = existing_part(store);
-    bool made = qn_str_eq(part, store);
-    bool good = qn_path_is_dir(part) && access(part, W_OK | X_OK) == 0;
-    if (good) {
-        qn_str_addf(&s, "%s %s", store,
-                    made ? "can be written" : "will be made when needed");
+    int why = qn_path_is_dir(part) ? try_folder(part) : ENOTDIR;
+    enum verdict verdict = GOOD;
+    if (why != 0) {
+        add_store_problem(&s, store, part, why);
+        verdict = BAD;
     } else {
-        qn_str_addf(&s, "%s: %s %s", store, part,
-                    qn_path_is_dir(part) ? "cannot be written"
-                                         : "is no folder");
+        char text[32];
+        double space = free_space(part);
+        qn_str_addf(&s, "%s %s", store,
+                    qn_str_eq(part, store) ? "can be written"
+                                           : "will be made when needed");
+        if (isfinite(space)) {
+            qn_str_addf(&s, ", %s free",
+                        qn_format_bytes(text, sizeof text, space));
+        }
+        verdict = space < LOW_SPACE ? WARN : GOOD;
     }
-    report(d, "store", good ? GOOD : BAD, &s);
+    report(d, "store", verdict, &s);
     free(part);
 }
 

@@ -306,6 +306,47 @@ static void doctor_gives_a_verdict_for_each_check(void **state)
     outcome_free(&o);
 }
 
+/* The store's line, which must have this verdict; the caller frees it. */
+static char *store_line(const char *store, const char *verdict)
+{
+    struct outcome o = quern("doctor --store %s", store);
+    const char *line = strstr(o.out, " store ");
+    assert_non_null(line);
+    while (line > o.out && line[-1] != '\n') {
+        line--;
+    }
+    char *copy = qn_xstrndup(line, strcspn(line, "\n"));
+    if (!qn_starts_with(copy, verdict)) {
+        fail_msg("doctor --store %s: %s", store, copy);
+    }
+    outcome_free(&o);
+    return copy;
+}
+
+static void doctor_tries_the_store(void **state)
+{
+    (void)state;
+    char *line = store_line("new", "ok ");
+    assert_non_null(strstr(line, "new will be made when needed, "));
+    assert_non_null(strstr(line, "B free"));
+    free(line);
+    assert_int_equal(sh("test -e new"), 1);
+    assert_int_equal(sh("mkdir old"), 0);
+    line = store_line("old", "ok ");
+    assert_non_null(strstr(line, "old can be written, "));
+    free(line);
+    assert_int_equal(sh("rmdir old"), 0); /* nothing is left in it */
+    line = store_line("text.txt", "problem ");
+    assert_null(strstr(strstr(line, "text.txt") + 1, "text.txt"));
+    free(line);
+    /* Root may do there what permissions say, and all the same cannot. */
+    if (qn_path_is_dir("/proc/self")) {
+        line = store_line("/proc/x", "problem ");
+        assert_non_null(strstr(line, "cannot be made: /proc cannot be"));
+        free(line);
+    }
+}
+
 static void bench_divides_training_by_the_product(void **state)
 {
     (void)state;
@@ -360,6 +401,7 @@ int main(void)
         WITH_SHELL(of_several_of_a_name_the_newest_is_taken_and_said),
         WITH_SHELL(presets_are_listed_with_what_they_set),
         WITH_SHELL(doctor_gives_a_verdict_for_each_check),
+        WITH_SHELL(doctor_tries_the_store),
         WITH_SHELL(bench_divides_training_by_the_product),
         WITH_SHELL(a_store_and_a_data_folder_may_be_named_in_two_ways),
     };
