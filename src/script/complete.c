@@ -2,9 +2,11 @@
  *
  * Names of globals and of fields, by raw access, so that looking never runs
  * anybody's code; fields and methods of our own objects; keys inside the braces
- * of a function that takes settings; presets, runs and choices inside quotes.
+ * of a function that takes settings; presets, runs, choices and files inside
+ * quotes.
  */
 #include "base/mem.h"
+#include "script/complete_files.h"
 #include "script/complete_line.h"
 #include "script/help.h"
 #include "script/lua_run.h"
@@ -299,8 +301,16 @@ static void add_topics(lua_State *L)
     add(L, "settings");
 }
 
-/* The choices of the key that the string is given to. */
-static void add_choices(lua_State *L, const struct qn_cursor *c)
+static void add_files(lua_State *L, const struct job *job)
+{
+    qn_complete_files(L, SET, job->line + job->start,
+                      (size_t)(job->point - job->start));
+}
+
+/* The choices of the key that the string is given to; a file for one that is a
+ * path, and for a name that is no key. */
+static void add_choices(lua_State *L, const struct qn_cursor *c,
+                        const struct job *job)
 {
     if (c->n_frames > 0 && qn_str_eq(c->string.key, "preset") &&
         qn_str_eq(c->frame[c->n_frames - 1].callee, "qn.train")) {
@@ -308,21 +318,26 @@ static void add_choices(lua_State *L, const struct qn_cursor *c)
         return;
     }
     if (!push_prefix(L, c, c->n_frames)) {
+        add_files(L, job);
         return;
     }
     const char *prefix = lua_tostring(L, -1);
     const struct qn_key_info *info = qn_key_find(lua_pushfstring(
         L, "%s%s%s", prefix, prefix[0] == '\0' ? "" : ".", c->string.key));
-    if (info != NULL && info->choices != NULL) {
+    if (info == NULL || info->type == QN_KEY_PATH ||
+        info->type == QN_KEY_PATH_OR_FRACTION) {
+        add_files(L, job);
+    } else if (info->choices != NULL) {
         add_names(L, info->choices);
     }
 }
 
-static void add_in_string(lua_State *L, const struct qn_cursor *c)
+static void add_in_string(lua_State *L, const struct qn_cursor *c,
+                          const struct job *job)
 {
     const char *callee = c->string.callee;
     if (c->string.key[0] != '\0') {
-        add_choices(L, c);
+        add_choices(L, c, job);
     } else if (qn_str_eq(callee, "qn.preset")) {
         add_presets(L);
     } else if (qn_str_eq(callee, "qn.run")) {
@@ -333,6 +348,8 @@ static void add_in_string(lua_State *L, const struct qn_cursor *c)
         add_names(L, qn_lab_metric_names());
     } else if (qn_ends_with(callee, ":evaluate")) {
         add_names(L, (const char *const[]){"train", "valid", "test", NULL});
+    } else {
+        add_files(L, job);
     }
 }
 
@@ -390,7 +407,7 @@ static int complete(lua_State *L)
     qn_cursor_find(job->line, job->point, &c);
     job->start = c.start;
     if (c.in_string) {
-        add_in_string(L, &c);
+        add_in_string(L, &c, job);
     } else if (!c.is_lost) {
         add_words(L, &c, job);
     }

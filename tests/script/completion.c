@@ -1,10 +1,14 @@
 /* completion.c - what the word at the cursor may become. */
 #include "script_fixture.h"
 
+#include "base/mem.h"
 #include "script/complete_line.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,6 +129,64 @@ static void names_inside_quotes(void **state)
     assert_completes(f, "print('a\\'", "a\\'", "");
 }
 
+/* Go to a folder with files; the one before is to be gone back to. */
+static int enter_folder(struct script_fixture *f)
+{
+    static const char *const names[] = {"tiny.txt",     "tiny2.txt",  ".hidden",
+                                        "tall/one.lua", "tall/o\"ne", "go od"};
+    int before = open(".", O_RDONLY);
+    assert_true(before >= 0);
+    assert_int_equal(chdir(f->base->folder), 0);
+    assert_int_equal(mkdir("tall", 0777), 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        free(fixture_write(f->base, names[i], ""));
+    }
+    return before;
+}
+
+static void files_inside_other_quotes(void **state)
+{
+    struct script_fixture *f = *state;
+    int before = enter_folder(f);
+    assert_completes(f, "qn.corpus{ train = \"ti", "ti", "tiny.txt tiny2.txt");
+    assert_completes(f, "qn.corpus{ train = \"ta", "ta", "tall/");
+    assert_completes(f, "qn.train{ data = { valid = 'tiny2", "tiny2",
+                     "tiny2.txt");
+    assert_completes(f, "dofile(\"tall/", "tall/", "tall/one.lua");
+    assert_completes(f, "dofile 'tall/o", "tall/o", "tall/one.lua");
+    assert_completes(f, "x = './ti", "./ti", "./tiny.txt ./tiny2.txt");
+    assert_completes(f, "io.open('go o", "go o", "go od");
+    assert_completes(f, "dofile('.h", ".h", ".hidden");
+    assert_completes(f, "dofile('nowhere/", "nowhere/", "");
+    /* These are no paths. */
+    assert_completes(f, "qn.preset('ti", "ti", "");
+    assert_completes(f, "qn.train{ name = 'ti", "ti", "");
+    assert_completes(f, "qn.qrnn{ activation = 'ti", "ti", "");
+    char *absolute = qn_xasprintf("dofile('%s/tal", f->base->folder);
+    char *whole = qn_xasprintf("%s/tall/", f->base->folder);
+    assert_completes(f, absolute, absolute + strlen("dofile('"), whole);
+    free(absolute);
+    free(whole);
+    assert_int_equal(fchdir(before), 0);
+    (void)close(before);
+}
+
+static void hidden_files_are_not_offered(void **state)
+{
+    struct script_fixture *f = *state;
+    int before = enter_folder(f);
+    int start = -1;
+    char **words = qn_script_complete(f->s, "dofile('", 8, &start);
+    assert_non_null(words);
+    for (int i = 0; words[i] != NULL; i++) {
+        assert_true(words[i][0] != '.');
+        free(words[i]);
+    }
+    free(words);
+    assert_int_equal(fchdir(before), 0);
+    (void)close(before);
+}
+
 static void an_endless_nesting_is_given_up(void **state)
 {
     struct script_fixture *f = *state;
@@ -179,6 +241,8 @@ int main(void)
         TEST(fields_and_methods_of_our_own),
         TEST(keys_inside_braces),
         TEST(names_inside_quotes),
+        TEST(files_inside_other_quotes),
+        TEST(hidden_files_are_not_offered),
         TEST(an_endless_nesting_is_given_up),
         TEST(no_line_breaks_it),
     };
