@@ -134,8 +134,9 @@ static void add_epoch(struct line *l, const struct qn_lab_run *run)
 {
     struct part *p = add(l, GROUP_RUN, 40, QN_ROLE_TEXT);
     if (run->epochs_total > 0) {
-        (void)snprintf(p->value, sizeof p->value, "%.2f/%.4g", run->epoch,
-                       run->epochs_total);
+        bool whole = run->epochs_total == floor(run->epochs_total);
+        (void)snprintf(p->value, sizeof p->value, "%.2f/%.*f", run->epoch,
+                       whole ? 0 : 2, run->epochs_total);
     } else {
         (void)snprintf(p->value, sizeof p->value, "%.2f", run->epoch);
     }
