@@ -38,7 +38,7 @@ static void notes_read_as_sentences(void **state)
     assert_text(&n, "step 500  valid loss 0.6931  1.0000 bpc");
     n.loss = 1e37;
     assert_text(&n, "step 500  valid loss 1e+37  1.443e+37 bpc");
-    n.loss = -NAN;
+    n.loss = -(double)NAN;
     assert_text(&n, "step 500  valid loss nan  nan bpc");
     n.loss = 0.6931471805599453;
     n.on_request = true;
