@@ -19,17 +19,10 @@ struct table {
 
 static void json_pooled(struct qn_json *j, const struct qn_hist *h)
 {
-    struct qn_shares s = qn_hist_shares(h);
     qn_json_key(j, "pooled");
     qn_json_array(j);
     qn_json_object(j);
-    qn_json_kstring(j, "of", "c");
-    qn_json_kdouble(j, "negative", s.negative);
-    qn_json_kdouble(j, "near", s.near);
-    qn_json_kdouble(j, "positive", s.positive);
-    qn_json_kdouble(j, "zero", s.zero);
-    qn_json_kdouble(j, "nan", s.nan);
-    qn_json_kint(j, "count", (int64_t)s.count);
+    qn_hist_json(h, j);
     qn_json_end_object(j);
     qn_json_end_array(j);
 }

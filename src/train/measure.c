@@ -257,26 +257,30 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
     return status;
 }
 
+void qn_hist_json(const struct qn_hist *h, struct qn_json *out)
+{
+    struct qn_shares s = qn_hist_shares(h);
+    qn_json_kstring(out, "of", "c");
+    qn_json_kdouble(out, "negative", s.negative);
+    qn_json_kdouble(out, "near", s.near);
+    qn_json_kdouble(out, "positive", s.positive);
+    qn_json_kdouble(out, "zero", s.zero);
+    qn_json_kdouble(out, "nan", s.nan);
+    qn_json_kint(out, "count", (int64_t)s.count);
+    qn_json_kint(out, "n_negative", (int64_t)h->n_negative);
+    qn_json_kint(out, "n_near", (int64_t)h->n_near);
+    qn_json_kint(out, "n_positive", (int64_t)h->n_positive);
+    qn_json_kint(out, "n_zero", (int64_t)h->n_zero);
+    qn_json_kint(out, "n_nan", (int64_t)h->n_nan);
+}
+
 void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out)
 {
     qn_json_array(out);
     for (int i = 0; i < r->n_layers; i++) {
-        const struct qn_hist *h = &r->layer[i];
-        struct qn_shares s = qn_hist_shares(h);
         qn_json_object(out);
         qn_json_kint(out, "layer", i + 1);
-        qn_json_kstring(out, "of", "c");
-        qn_json_kdouble(out, "negative", s.negative);
-        qn_json_kdouble(out, "near", s.near);
-        qn_json_kdouble(out, "positive", s.positive);
-        qn_json_kdouble(out, "zero", s.zero);
-        qn_json_kdouble(out, "nan", s.nan);
-        qn_json_kint(out, "count", (int64_t)s.count);
-        qn_json_kint(out, "n_negative", (int64_t)h->n_negative);
-        qn_json_kint(out, "n_near", (int64_t)h->n_near);
-        qn_json_kint(out, "n_positive", (int64_t)h->n_positive);
-        qn_json_kint(out, "n_zero", (int64_t)h->n_zero);
-        qn_json_kint(out, "n_nan", (int64_t)h->n_nan);
+        qn_hist_json(&r->layer[i], out);
         qn_json_end_object(out);
     }
     qn_json_end_array(out);

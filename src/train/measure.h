@@ -62,6 +62,8 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
 void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
                               void *user);
 
+/* The shares and counts of one histogram of c, into an open object. */
+void qn_hist_json(const struct qn_hist *h, struct qn_json *out);
 /* The layers as one JSON array, an object each: layer (from 1), of, the shares
  * and the counts. */
 void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out);
