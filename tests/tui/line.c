@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -199,6 +200,9 @@ static void end_of_file_is_told_on_an_empty_line_only(void **state)
 
 int main(void)
 {
+    /* Readline counts characters by the locale; these tests type UTF-8. */
+    (void)setenv("LC_ALL", "C.UTF-8", 1);
+    (void)setlocale(LC_ALL, "");
     const struct CMUnitTest tests[] = {
         LINE_TEST(enter_hands_on_every_line_that_was_fed),
         LINE_TEST(up_recalls_the_newest_line_first),

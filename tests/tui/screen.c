@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "lab_fixture.h"
 
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -261,6 +262,9 @@ static void any_size_can_be_drawn(void **state)
 
 int main(void)
 {
+    /* Readline counts characters by the locale; these tests type UTF-8. */
+    (void)setenv("LC_ALL", "C.UTF-8", 1);
+    (void)setlocale(LC_ALL, "");
     const struct CMUnitTest tests[] = {
         SCREEN_TEST(what_is_typed_goes_to_the_prompt_and_to_no_pane),
         SCREEN_TEST(a_key_closes_the_completions_and_does_what_it_does),
