@@ -80,21 +80,6 @@ enum qn_status qn_context_shape(const struct qn_args *args, struct qn_spec *out,
     return make_spec(args, NULL, out, err);
 }
 
-/* A key of a finished spec, as a preset would bring it. */
-static void take_key(struct qn_settings *s, const struct qn_spec *spec,
-                     const char *key)
-{
-    struct qn_str value = {0};
-    qn_spec_text(spec, key, &value);
-    /* steps and epochs exclude each other: unsetting one of them must not
-     * touch the other. */
-    bool pair = qn_str_eq(key, "steps") || qn_str_eq(key, "epochs");
-    if (!pair || !qn_str_eq(value.text, "none")) {
-        qn_settings_set(s, key, value.text, QN_FROM_PRESET);
-    }
-    qn_str_free(&value);
-}
-
 enum qn_status qn_context_run_spec(const char *path, const struct qn_args *args,
                                    struct qn_spec *spec, struct qn_err *err)
 {
@@ -108,9 +93,7 @@ enum qn_status qn_context_run_spec(const char *path, const struct qn_args *args,
         return status;
     }
     struct qn_settings *s = qn_settings_new();
-    for (int i = 0; i < qn_n_keys(); i++) {
-        take_key(s, spec, qn_key_at(i)->key);
-    }
+    qn_settings_take(s, spec);
     for (int i = 0; i < args->n_assignments; i++) {
         qn_settings_assign(s, args->assignments[i], QN_FROM_USER);
     }

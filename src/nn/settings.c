@@ -184,6 +184,22 @@ enum qn_status qn_settings_preset(struct qn_settings *s, const char *preset,
     return no_preset(preset, err);
 }
 
+void qn_settings_take(struct qn_settings *s, const struct qn_spec *spec)
+{
+    struct qn_str value = {0};
+    for (int i = 0; i < qn_n_keys(); i++) {
+        const char *key = qn_key_at(i)->key;
+        qn_str_clear(&value);
+        qn_spec_text(spec, key, &value);
+        /* They exclude each other: unsetting one must not touch the other. */
+        bool pair = qn_str_eq(key, "steps") || qn_str_eq(key, "epochs");
+        if (!pair || !qn_str_eq(value.text, "none")) {
+            qn_settings_set(s, key, value.text, QN_FROM_PRESET);
+        }
+    }
+    qn_str_free(&value);
+}
+
 /* --- combinations ------------------------------------------------------- */
 
 /* What a key is called inside the group that it shares with another. */

@@ -65,6 +65,10 @@ void qn_settings_complain(struct qn_settings *s, const char *fmt, ...)
 enum qn_status qn_settings_preset(struct qn_settings *s, const char *preset,
                                   struct qn_err *err);
 
+/* Take every key of a spec as a preset's: what is set after it is checked as on
+ * any spec. */
+void qn_settings_take(struct qn_settings *s, const struct qn_spec *spec);
+
 /* Ranges and combinations; on success the resolved spec (windows per layer,
  * threads, a name when none was given stays ""). QN_EUSAGE with all problems.
  */

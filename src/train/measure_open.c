@@ -45,22 +45,9 @@ static enum qn_status change_spec(struct qn_spec *spec,
                                   struct qn_err *err)
 {
     struct qn_settings *s = qn_settings_new();
-    struct qn_str value = {0};
-    for (int i = 0; i < qn_n_keys(); i++) {
-        const char *key = qn_key_at(i)->key;
-        qn_str_clear(&value);
-        qn_spec_text(spec, key, &value);
-        /* Unsetting one of the two must not touch the other. */
-        bool unset = qn_str_eq(value.text, "none");
-        if (unset && (qn_str_eq(key, "steps") || qn_str_eq(key, "epochs"))) {
-            continue;
-        }
-        /* A limit that kept training quick is not meant for later questions. */
-        if (qn_str_eq(key, "eval.limit")) {
-            continue;
-        }
-        qn_settings_set(s, key, value.text, QN_FROM_PRESET);
-    }
+    qn_settings_take(s, spec);
+    /* A limit that kept training quick is not meant for later questions. */
+    qn_settings_set(s, "eval.limit", "none", QN_FROM_PRESET);
     for (int i = 0; i < n; i++) {
         if (may_change(changes[i])) {
             qn_settings_assign(s, changes[i], QN_FROM_USER);
@@ -73,7 +60,6 @@ static enum qn_status change_spec(struct qn_spec *spec,
         }
     }
     enum qn_status status = qn_settings_finish(s, spec, err);
-    qn_str_free(&value);
     qn_settings_free(s);
     return status;
 }

@@ -220,9 +220,38 @@ static void damaged_files_are_refused_or_read(void **state)
     qn_json_free(&json);
 }
 
+static void a_spec_taken_as_settings_comes_out_the_same(void **state)
+{
+    (void)state;
+    static const char *const lengths[] = {"steps=30", "epochs=2"};
+    for (int i = 0; i < 2; i++) {
+        struct qn_settings *s = qn_settings_new();
+        qn_settings_assign(s, "data.train=a", QN_FROM_USER);
+        qn_settings_assign(s, "model.window=6,2", QN_FROM_USER);
+        qn_settings_assign(s, lengths[i], QN_FROM_USER);
+        struct qn_spec spec = finished(s);
+        s = qn_settings_new();
+        qn_settings_take(s, &spec);
+        struct qn_spec again = finished(s);
+        struct qn_json was = {.comma = false}, is = {.comma = false};
+        qn_spec_json(&spec, &was);
+        qn_spec_json(&again, &is);
+        assert_string_equal(is.text.text, was.text.text);
+        qn_json_free(&was);
+        qn_json_free(&is);
+        /* What the spec says can be changed, and is no mistake of a person's:
+         * a window that is too long now is cut. */
+        s = qn_settings_new();
+        qn_settings_take(s, &spec);
+        qn_settings_assign(s, "model.layers=1", QN_FROM_USER);
+        assert_int_equal(finished(s).model.layers, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_spec_taken_as_settings_comes_out_the_same),
         cmocka_unit_test(presets_come_back_equal),
         cmocka_unit_test(random_specs_come_back_equal),
         cmocka_unit_test(unset_values_are_null_and_periods_are_strings),
