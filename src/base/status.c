@@ -29,8 +29,12 @@ static void trim_cut_utf8(char *text, size_t len)
 static void blunt_controls(char *text)
 {
     for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
+        unsigned char c = (unsigned char)text[0];
+        unsigned char next = (unsigned char)text[1];
         if ((c < 0x20 && c != '\n') || c == 0x7f) {
+            *text = '?';
+        } else if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+            *text++ = '?'; /* U+0080 to U+009F: controls as well */
             *text = '?';
         }
     }

@@ -64,6 +64,11 @@ static void a_name_from_a_file_cannot_steer_the_terminal(void **state)
     struct qn_err err;
     (void)qn_fail(&err, QN_EIO, "%s\nsecond", "a\x1b[2Jb\x7f");
     assert_string_equal(err.text, "a?[2Jb?\nsecond");
+    /* U+009B opens a control sequence, too; U+00A0 and U+00E9 do not. */
+    (void)qn_fail(&err, QN_EIO, "%s",
+                  "a\xc2\x9b"
+                  "2J\xc2\xa0\xc3\xa9");
+    assert_string_equal(err.text, "a??2J\xc2\xa0\xc3\xa9");
 }
 
 static void every_status_has_a_name_of_its_own(void **state)
