@@ -60,11 +60,12 @@ void qn_lab_set_sample(struct lab_run *run, const char *text)
 static bool take_steps(struct lab_run *run)
 {
     struct qn_step_record r;
-    bool any = false;
+    bool any = false, refilled = false;
     while (qn_worker_take_step(run->worker, &r)) {
         any = true;
-        if (r.step > run->newest.step + 1) {
+        if (r.step > run->newest.step + 1 && !refilled) {
             qn_lab_refill(run);
+            refilled = true; /* once a poll is enough of waiting */
         }
         if (r.step > run->newest.step) {
             qn_lab_intake_step(run, &r);
@@ -74,7 +75,9 @@ static bool take_steps(struct lab_run *run)
     uint64_t dropped = qn_worker_dropped_steps(run->worker);
     if (dropped > run->dropped_seen) {
         run->dropped_seen = dropped;
-        qn_lab_refill(run);
+        if (!refilled) {
+            qn_lab_refill(run);
+        }
         any = true;
     }
     return any;

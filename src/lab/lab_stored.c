@@ -67,11 +67,15 @@ static bool refill_step(void *user, const json_t *line)
     return true;
 }
 
+/* Some thousand steps: read and parsed while a person does not notice. */
+#define REFILL_BYTES ((size_t)2 << 20)
+
 void qn_lab_refill(struct lab_run *run)
 {
-    /* An unreadable file leaves the gap in the curve; the trainer, which writes
-     * it, is the one to complain. */
-    (void)qn_run_dir_lines(run->dir, QN_METRICS, refill_step, run, NULL);
+    /* What is older than that, or an unreadable file, leaves a gap in the
+     * curve: the screen must not wait for a file that only grows. */
+    (void)qn_run_dir_tail(run->dir, QN_METRICS, REFILL_BYTES, refill_step, run,
+                          NULL);
 }
 
 /* Pairs [bin, count] into one side of a histogram. */

@@ -83,4 +83,11 @@ typedef bool (*qn_line_fn)(void *user, const json_t *line);
 enum qn_status qn_run_dir_lines(const char *path, enum qn_run_file file,
                                 qn_line_fn fn, void *user, struct qn_err *err);
 
+/* The whole lines within the last max_bytes of a file that may be growing,
+ * those after its newest resume only: the cost does not grow with the file.
+ * Lines that are no JSON objects are passed over. */
+enum qn_status qn_run_dir_tail(const char *path, enum qn_run_file file,
+                               size_t max_bytes, qn_line_fn fn, void *user,
+                               struct qn_err *err);
+
 #endif

@@ -5,9 +5,13 @@
 #include "base/str.h"
 #include "store/files.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const file_names[QN_N_RUN_FILES] = {
     [QN_METRICS] = "metrics.jsonl",
@@ -177,4 +181,71 @@ enum qn_status qn_run_dir_lines(const char *path, enum qn_run_file file,
     qn_bytes_free(&bytes);
     free(name);
     return status;
+}
+
+/* The last max_bytes of a file; *cut: it is longer. */
+static enum qn_status read_tail(const char *path, size_t max_bytes,
+                                struct qn_bytes *out, bool *cut,
+                                struct qn_err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return qn_fail_errno(err, path, "open");
+    }
+    if (fstat(fd, &st) != 0) {
+        enum qn_status status = qn_fail_errno(err, path, "stat");
+        (void)close(fd);
+        return status;
+    }
+    off_t most = (off_t)max_bytes;
+    off_t from = st.st_size > most ? st.st_size - most : 0;
+    out->data = qn_xmalloc(max_bytes + 1);
+    ssize_t n = pread(fd, out->data, max_bytes, from);
+    out->len = n > 0 ? (size_t)n : 0;
+    out->data[out->len] = '\0';
+    *cut = from > 0;
+    (void)close(fd);
+    return QN_OK;
+}
+
+/* Where the lines begin that no later resume replaced. */
+static size_t tail_start(const struct qn_bytes *bytes, bool cut)
+{
+    struct line line;
+    double from;
+    size_t start = 0, at = 0;
+    if (cut && next_line(bytes, &at, &line)) {
+        start = at; /* its beginning is missing */
+    }
+    while (next_line(bytes, &at, &line)) {
+        if (is_resume(line, &from)) {
+            start = at;
+        }
+    }
+    return start;
+}
+
+enum qn_status qn_run_dir_tail(const char *path, enum qn_run_file file,
+                               size_t max_bytes, qn_line_fn fn, void *user,
+                               struct qn_err *err)
+{
+    char *full = qn_path_join(path, file_names[file]);
+    struct qn_bytes bytes = {0};
+    bool cut = false;
+    enum qn_status status = read_tail(full, max_bytes, &bytes, &cut, err);
+    free(full);
+    if (status != QN_OK) {
+        return status;
+    }
+    struct line line;
+    bool more = true;
+    for (size_t at = tail_start(&bytes, cut);
+         more && next_line(&bytes, &at, &line);) {
+        json_t *object = parse_line(line, &(json_error_t){0});
+        more = !json_is_object(object) || fn(user, object);
+        json_decref(object);
+    }
+    qn_bytes_free(&bytes);
+    return QN_OK;
 }

@@ -174,6 +174,35 @@ static void resumes_leave_the_history_of_an_undisturbed_run(void **state)
     }
 }
 
+static void check_tail(const char *folder, size_t bytes, const char *expected)
+{
+    struct seen s = {.most = 0};
+    struct qn_err err = {""};
+    qn_str_add(&s.text, "");
+    if (qn_run_dir_tail(folder, QN_METRICS, bytes, see, &s, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_string_equal(s.n > 0 ? s.text.text : "", expected);
+    qn_str_free(&s.text);
+}
+
+static void a_tail_has_whole_lines_after_the_last_resume(void **state)
+{
+    struct qn_err err;
+    put(*state, "metrics.jsonl",
+        "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n{\"ste");
+    check_tail(*state, 1000, "{\"step\":1};{\"step\":2};{\"step\":3};");
+    check_tail(*state, 5 + 11 + 3, "{\"step\":3};");
+    check_tail(*state, 5 + 11, ""); /* whether that line is whole is unknown */
+    check_tail(*state, 5, "");
+    put(*state, "metrics.jsonl",
+        "{\"step\":1}\n{\"step\":9}\n{\"segment\":2,\"from\":1}\n"
+        "no object\n{\"step\":2}\n");
+    check_tail(*state, 1000, "{\"step\":2};");
+    assert_int_equal(qn_run_dir_tail("/no/run", QN_METRICS, 9, see, NULL, &err),
+                     QN_ENOTFOUND);
+}
+
 #define IN_SCRATCH(test)                                                       \
     cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
 
@@ -188,6 +217,7 @@ int main(void)
         IN_SCRATCH(the_reader_may_stop),
         IN_SCRATCH(a_damaged_line_is_an_error_with_its_number),
         IN_SCRATCH(a_missing_file_has_no_lines_and_a_missing_run_fails),
+        IN_SCRATCH(a_tail_has_whole_lines_after_the_last_resume),
         IN_SCRATCH(resumes_leave_the_history_of_an_undisturbed_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
