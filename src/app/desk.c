@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 #define FRAME_SECONDS 0.1
+#define NEWS_SECONDS 0.03
 #define PROMPT "quern> "
 #define PROMPT_MORE "   >> "
 
@@ -42,6 +43,7 @@ struct desk {
     bool in_lua, quit, save;
     bool dirty;
     double drawn; /* when */
+    double heard; /* when the lab last had something new */
     double keyed; /* when bytes last came from the keyboard */
 };
 
@@ -150,6 +152,7 @@ static void take_news(struct desk *d)
     if (qn_lab_poll(d->lab)) {
         qn_screen_update(d->screen);
         d->dirty = true;
+        d->heard = qn_clock_now();
     }
 }
 
@@ -167,11 +170,18 @@ static void wait_for(struct desk *d, double seconds, bool keys)
         [WAIT_STRAY] = {.fd = qn_term_output_fd(d->term), .events = POLLIN},
         [WAIT_KEYS] = {.fd = qn_term_fd(d->term), .events = POLLIN},
     };
+    /* A fast run wakes us at every step: hear it thirty times a second. */
+    double deaf = d->heard + NEWS_SECONDS - qn_clock_now();
+    if (deaf > 0) {
+        fds[WAIT_LAB].fd = -1;
+        seconds = seconds < deaf ? seconds : deaf;
+    }
     int ms = isinf(seconds) ? -1 : (int)(seconds * 1000 + 0.999);
     (void)poll(fds, keys ? N_WAITS : WAIT_KEYS, ms); /* EINTR: a signal */
     take_signals(d);
     take_strays(d);
-    take_news(d);
+    if (qn_clock_now() - d->heard >= NEWS_SECONDS)
+        take_news(d);
 }
 
 /* From inside Lua. */
