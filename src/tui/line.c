@@ -146,6 +146,7 @@ static void set_hooks(struct qn_line *line)
     rl_attempted_completion_function = complete;
     rl_completion_display_matches_hook = show_candidates;
     rl_basic_word_break_characters = " \t\n\"'(){}[]=,;+-*/<>~&|#%^";
+    rl_basic_quote_characters = ""; /* none is closed: a folder goes on */
     line->sink = fopen("/dev/null", "w");
     rl_outstream = line->sink;
 }

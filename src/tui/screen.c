@@ -134,7 +134,7 @@ static void open_stop(struct qn_screen *s)
     s->popup_lines[0] = qn_xstrdup(run.name);
     s->popup_lines[1] = qn_xstrdup("s  save and stop");
     s->popup_lines[2] = qn_xstrdup("d  stop, save nothing more");
-    s->popup_lines[3] = qn_xstrdup("c  cancel: it goes on");
+    s->popup_lines[3] = qn_xstrdup("c  cancel");
 }
 
 enum qn_screen_wish qn_screen_ask_quit(struct qn_screen *s)

@@ -73,6 +73,21 @@ key C-c
 key C-d
 wait_shell
 
+# TAB finds a file in a folder: the quote stays open behind the folder.
+mkdir -p "$work/texts"
+: >"$work/texts/poem.txt"
+open 100x30 "cd $work && $quern"
+wait_for 'quern>'
+type_text 'io.open("tex'
+key Tab
+wait_for 'texts/[^"]*$'
+type_text 'po'
+key Tab
+wait_for 'quern> io.open\("texts/poem.txt'
+key C-c
+key C-d
+wait_shell
+
 # A lone Esc swallows nothing, and ends a search.
 open 100x30 "$quern"
 wait_for 'quern>'
