@@ -74,16 +74,16 @@ key C-d
 wait_shell
 
 # TAB finds a file in a folder: the quote stays open behind the folder.
-mkdir -p "$work/texts"
-: >"$work/texts/poem.txt"
+mkdir -p "$work/verse"
+: >"$work/verse/poem.txt"
 open 100x30 "cd $work && $quern"
 wait_for 'quern>'
-type_text 'io.open("tex'
+type_text 'io.open("ver'
 key Tab
-wait_for 'texts/[^"]*$'
+wait_for 'verse/[^"]*$'
 type_text 'po'
 key Tab
-wait_for 'quern> io.open\("texts/poem.txt'
+wait_for 'quern> io.open\("verse/poem.txt'
 key C-c
 key C-d
 wait_shell
