@@ -96,10 +96,13 @@ wait_main_screen() {
 }
 # The shell after quern echoes and edits lines: modes are back, too.
 wait_shell() {
+    # Keys typed before quern has gone are quern's.
+    wait_until "quern did not end" has_ended
     wait_main_screen
     type_line "stty -a | tr ';' ' '"
     wait_for '(^| )icanon'
     wait_for '(^| )echo( |$)'
 }
 
+has_ended() { ! quern_pid >/dev/null; }
 quern_pid() { pgrep -P "$(t display -p '#{pane_pid}')" -x quern; }
