@@ -180,13 +180,12 @@ void qn_trainer_do_due(struct qn_trainer *t)
     const struct qn_spec *spec = &t->spec;
     struct qn_moment before = t->before;
     struct qn_moment now = qn_trainer_moment(t);
-    bool was_best = t->at.best_step == t->at.step;
     /* An evaluation that is cut short is left out; what went wrong otherwise
      * has paused the run and was told. */
     if (qn_period_due(spec->eval.every, &before, &now)) {
         (void)qn_trainer_evaluate(t, NULL);
     }
-    bool new_best = !was_best && t->at.best_step == t->at.step;
+    bool new_best = t->at.best_step == t->at.step; /* this step is new */
     now = qn_trainer_moment(t);
     if (qn_period_due(spec->sample.every, &before, &now)) {
         sample(t);
