@@ -22,7 +22,7 @@ static void json_pooled(struct qn_json *j, const struct qn_hist *h)
     qn_json_key(j, "pooled");
     qn_json_array(j);
     qn_json_object(j);
-    qn_hist_json(h, j);
+    qn_hist_json(h, QN_CELL, j);
     qn_json_end_object(j);
     qn_json_end_array(j);
 }
@@ -63,7 +63,7 @@ static void print_text(struct qn_out *out, const struct table *t)
     for (int i = 0; i < t->stats->n_layers; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "%d", i + 1);
-        print_row(out, name, &t->stats->layer[i]);
+        print_row(out, name, &t->stats->layer[i][QN_CELL]);
     }
     print_row(out, "all", &t->pooled);
 }
@@ -72,7 +72,7 @@ static void pool(struct table *t)
 {
     qn_hist_init(&t->pooled, (float)t->near);
     for (int i = 0; i < t->stats->n_layers; i++) {
-        qn_hist_merge(&t->pooled, &t->stats->layer[i]);
+        qn_hist_merge(&t->pooled, &t->stats->layer[i][QN_CELL]);
     }
 }
 
@@ -95,7 +95,8 @@ static enum qn_status fill(struct table *t, struct qn_measured *m,
     }
     t->near = spec.stats.near;
     if (status == QN_OK) {
-        status = qn_measure_stats(m->measure, t->split, t->near, t->stats, err);
+        status = qn_measure_stats(m->measure, t->split, 1u << QN_CELL, t->near,
+                                  t->stats, err);
     }
     if (status == QN_OK) {
         pool(t);

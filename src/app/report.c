@@ -80,7 +80,7 @@ static void text_shares(struct qn_report *r)
     qn_str_addf(&s, "step %lld  cell states negative / near zero / positive:",
                 (long long)r->stats.step);
     for (int i = 0; i < r->stats.n_layers; i++) {
-        struct qn_shares shares = qn_hist_shares(&r->stats.layer[i]);
+        struct qn_shares shares = qn_hist_shares(&r->stats.layer[i][QN_CELL]);
         qn_str_addf(&s, "  layer %d %.2f %.2f %.2f", i + 1, shares.negative,
                     shares.near, shares.positive);
     }

@@ -42,28 +42,55 @@ struct qn_dropout {
     uint64_t first_sample; /* global number of sequence 0 of the batch */
 };
 
+/* Batch normalisation of the pre-activations in place of a bias, each of the
+ * G*H channels apart, over the B*T rows of the segment (Ioffe & Szegedy 2015):
+ *
+ *     a' = gain (a - mean) / sqrt(var + QN_NORM_EPS) + shift
+ *
+ * gain, shift, mean, var [G*H]; var is the biased variance. With 'batch', in
+ * training, mean and var are this segment's and are written, and raw
+ * [B, T, G*H] keeps what backward wants (its content is the backend's own);
+ * else, in evaluation, mean and var are read and raw may be absent. */
+#define QN_NORM_EPS 1e-4
+struct qn_norm {
+    bool on, batch;
+    struct qn_tensor gain, shift, mean, var;
+    struct qn_tensor raw;
+};
+
 /* One QRNN layer over one segment (paper, section 3; design.md "The layer"):
  *
- *     a[t]  = W x[t-n+1 .. t] + b
+ *     a[t]  = W x[t-n+1 .. t] + b[(bias_first + t) mod bias_steps]
+ *             or, with norm, the same without b, normalised
  *     f, o, i = sigmoid of their blocks;  z = activation of its block(s)
+ *     f     = 1 where zoneout keeps the cell as it was
  *     c[t]  = f c[t-1] + (1-f) z   (f, fo)      f c[t-1] + i z   (ifo)
  *     h[t]  = c (f)                             o c              (fo, ifo)
  *     out[t] = dropout(h[t])
  *
- * weight [G*H, n, D], tap n-1 on the current input; bias [G*H].
- * x: history n-1 filled in. out: width H, written; its history is not touched.
+ * weight [G*H, n, D], tap n-1 on the current input. bias [bias_steps, G*H]: one
+ * for all steps (bias_steps 1), or one for each step of a segment; absent with
+ * norm. zoneout (Krueger et al. 2017) draws as dropout does, element j of a row
+ * for unit j, and rescales nothing; zoneout_keep [B, T, H], when there, is the
+ * mask instead: 1 the gate is used, 0 the cell stays.
+ * x: history n-1 (or more) filled in. out: width H, written; its history is not
+ * touched. Both may be some columns of wider rows, even of the same buffer.
  * c0 [B, H]: the state before the segment. cells [B, T, H]: all c, written.
  * saved [B, T, G*H]: what backward wants; its content is the backend's own
  * between forward and backward, but after forward it holds the blocks after
- * their activation (z+ and z- each after theirs), so that they can be counted.
+ * their activation (z+ and z- each after theirs, f after zoneout), so that they
+ * can be counted.
  */
 struct qn_qrnn {
     int hidden, window;
     enum qn_pooling pooling;
     enum qn_activation activation;
     float alpha; /* of elu and delu */
-    struct qn_dropout dropout;
+    struct qn_dropout dropout, zoneout;
+    struct qn_tensor zoneout_keep;
     struct qn_tensor weight, bias;
+    int bias_steps, bias_first;
+    struct qn_norm norm;
     struct qn_seq x, out;
     struct qn_tensor c0, cells, saved;
 };
@@ -71,17 +98,57 @@ struct qn_qrnn {
 /* The way back. The gradient of the objective with respect to out comes in as
  * d_out (width H; dropout is undone here) and may be overwritten. d_last_c
  * [B, H] is the gradient straight into the last cell state; absent = 0.
- * d_weight, d_bias: added to. d_x: written, or added to when add_x; absent =
- * not wanted. It has history n-1 like x; those rows are scratch, since no
- * gradient crosses segments. d_c0 [B, H]: written, absent = not wanted. saved
- * is consumed. */
+ * d_weight and d_bias, or d_gain and d_shift with norm: added to. d_x: written,
+ * or added to when add_x; absent = not wanted. It has the history of x; those
+ * rows are scratch, since no gradient crosses segments. d_c0 [B, H]: written,
+ * absent = not wanted. saved and norm.raw are consumed. */
 struct qn_qrnn_grad {
     struct qn_seq d_out;
     struct qn_tensor d_last_c;
-    struct qn_tensor d_weight, d_bias;
+    struct qn_tensor d_weight, d_bias, d_gain, d_shift;
     struct qn_seq d_x; /* may be a part of the columns of a wider buffer */
     bool add_x;
     struct qn_tensor d_c0;
+};
+
+/* One LSTM layer over one segment, by torch.nn.LSTM's equations with one bias
+ * (Hochreiter & Schmidhuber 1997, with forget gate, without peepholes):
+ *
+ *     i, f, o = sigmoid, g = tanh of  W_ih x[t] + W_hh h[t-1] + b
+ *     c[t] = f c[t-1] + i g        h[t] = o tanh(c[t])
+ *     out[t] = dropout(h[t])
+ *
+ * weight_ih [4H, D], weight_hh [4H, H], bias [4H], blocks i, f, g, o. h0, c0
+ * [B, H]: before the segment. cells, hiddens [B, T, H]: all c and all h (before
+ * dropout), written. saved [B, T, 4H]: after forward the blocks after their
+ * activation. x and out as for a QRNN; history is not read. */
+struct qn_lstm {
+    int hidden;
+    struct qn_dropout dropout;
+    struct qn_tensor weight_ih, weight_hh, bias;
+    struct qn_seq x, out;
+    struct qn_tensor h0, c0, cells, hiddens, saved;
+};
+
+/* As qn_qrnn_grad. d_last_h, d_last_c: straight into the last states. */
+struct qn_lstm_grad {
+    struct qn_seq d_out;
+    struct qn_tensor d_last_h, d_last_c;
+    struct qn_tensor d_weight_ih, d_weight_hh, d_bias;
+    struct qn_seq d_x;
+    bool add_x;
+    struct qn_tensor d_h0, d_c0;
+};
+
+/* What can be counted of a layer: the cell state, the candidate (z of a QRNN,
+ * g of an LSTM), the output before dropout, the forget and the output gate. */
+enum qn_quantity {
+    QN_CELL,
+    QN_CANDIDATE,
+    QN_OUTPUT,
+    QN_FORGET,
+    QN_OUTGATE,
+    QN_N_QUANTITIES
 };
 
 /* What a training step reports, read back once. */
@@ -92,20 +159,25 @@ struct qn_step_result {
     bool finite;     /* loss and norm are; else the optimiser did nothing */
 };
 
-enum qn_optim_kind { QN_SGD, QN_ADAM };
+enum qn_optim_kind { QN_SGD, QN_RMSPROP, QN_ADAM };
 
 /* One update of parameters w from gradients g, both [count]. m and v are the
- * moments (Adam: both; SGD: neither). The gradients are scaled by
- * clip_norm / norm when clip_norm > 0 and norm > clip_norm; nothing happens
- * when the step's loss or norm is not finite. Needs grad_norm() before it.
- *     SGD   w -= lr g
- *     Adam  m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2,
- *           w -= lr (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)  (Kingma & Ba)
+ * moments (SGD: m with momentum, else neither; RMSprop: v; Adam: both); those
+ * not used may be absent. The gradients are scaled by clip_norm / norm when
+ * clip_norm > 0 and norm > clip_norm; nothing happens when the step's loss or
+ * norm is not finite. Needs grad_norm() before it.
+ *     SGD      m = mu m + g, w -= lr m           (momentum mu; mu 0: w -= lr g)
+ *     RMSprop  v = rho v + (1-rho) g^2,  w -= lr g / (sqrt(v) + eps),
+ *              or / sqrt(v + eps) with eps_inside        (Tieleman & Hinton)
+ *     Adam     m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2,
+ *              w -= lr (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)
+ *                                                        (Kingma & Ba)
  */
 struct qn_update {
     enum qn_optim_kind kind;
     double lr, clip_norm; /* clip_norm 0 = none */
-    double beta1, beta2, eps;
+    double momentum, rho, beta1, beta2, eps;
+    bool eps_inside;
     int64_t t; /* updates so far, this one included: 1, 2, ... */
 };
 
@@ -125,6 +197,9 @@ struct qn_backend_ops {
     void (*fill)(struct qn_backend *be, struct qn_tensor dst, float value);
     void (*copy)(struct qn_backend *be, struct qn_tensor dst,
                  struct qn_tensor src);
+    /* dst = a src + b dst, both [count]. */
+    void (*combine)(struct qn_backend *be, struct qn_tensor dst,
+                    struct qn_tensor src, double a, double b);
 
     /* Sequences. fill_seq and copy_seq touch real rows only; shift_history
      * moves the last 'history' rows of history + steps to the front, as the
@@ -152,6 +227,11 @@ struct qn_backend_ops {
      * backend (not the tensors above); for the plan of a run. */
     size_t (*qrnn_workspace)(struct qn_backend *be, const struct qn_qrnn *l);
 
+    void (*lstm)(struct qn_backend *be, const struct qn_lstm *layer);
+    void (*lstm_grad)(struct qn_backend *be, const struct qn_lstm *layer,
+                      const struct qn_lstm_grad *grad);
+    size_t (*lstm_workspace)(struct qn_backend *be, const struct qn_lstm *l);
+
     /* Decoder. y [B, T, V] = x W^T + b, weight [V, D], bias [V]. */
     void (*linear)(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
                    struct qn_tensor weight, struct qn_tensor bias);
@@ -165,9 +245,11 @@ struct qn_backend_ops {
      * negative target does not count. Adds loss and count to the step's result;
      * unless 'scale' is 0, logits become d loss / d logits = scale *
      * (softmax - onehot), 0 in rows that do not count. scale 0 leaves logits
-     * as they are. */
+     * as they are. The loss of a row is -log(p + floor); its gradient is that
+     * of floor 0. */
     void (*softmax_xent)(struct qn_backend *be, struct qn_tensor logits,
-                         struct qn_tensor targets, int vocab, float scale);
+                         struct qn_tensor targets, int vocab, float scale,
+                         double floor);
 
     /* A step: begin clears the result; grad_norm adds the gradient's norm and
      * the finite flag; update applies; end reads the result back (one read). */
@@ -182,6 +264,18 @@ struct qn_backend_ops {
     /* Add the real rows of seq to h (h->threshold is the caller's). */
     enum qn_status (*count)(struct qn_backend *be, struct qn_seq seq,
                             struct qn_hist *h, struct qn_err *err);
+    /* Add a quantity that the layer has, after its forward and before its
+     * backward, over the first n_real[b] rows of sequence b ([B], on the host;
+     * NULL: all rows). A candidate of two blocks is their difference; without
+     * an output gate there is none to count. */
+    enum qn_status (*count_qrnn)(struct qn_backend *be,
+                                 const struct qn_qrnn *layer,
+                                 enum qn_quantity what, const int *n_real,
+                                 struct qn_hist *h, struct qn_err *err);
+    enum qn_status (*count_lstm)(struct qn_backend *be,
+                                 const struct qn_lstm *layer,
+                                 enum qn_quantity what, const int *n_real,
+                                 struct qn_hist *h, struct qn_err *err);
 };
 
 /* Every backend's struct begins with this. */

@@ -32,7 +32,8 @@ void qn_ref_linear_grad(struct qn_backend *be, struct qn_seq d_x,
                         struct qn_tensor weight);
 
 void qn_ref_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
-                         struct qn_tensor targets, int vocab, float scale);
+                         struct qn_tensor targets, int vocab, float scale,
+                         double floor);
 void qn_ref_grad_norm(struct qn_backend *be, struct qn_tensor g);
 void qn_ref_update(struct qn_backend *be, const struct qn_update *u,
                    struct qn_tensor w, struct qn_tensor g, struct qn_tensor m,

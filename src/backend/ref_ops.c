@@ -126,7 +126,8 @@ void qn_ref_linear_grad(struct qn_backend *be, struct qn_seq d_x,
 }
 
 /* The loss of one row; its gradient, unless scale is 0, replaces the row. */
-static double xent_row(float *x, size_t vocab, int32_t target, float scale)
+static double xent_row(float *x, size_t vocab, int32_t target, float scale,
+                       double floor)
 {
     double max = (double)x[0];
     for (size_t v = 1; v < vocab; v++)
@@ -135,6 +136,8 @@ static double xent_row(float *x, size_t vocab, int32_t target, float scale)
     for (size_t v = 0; v < vocab; v++)
         sum += exp((double)x[v] - max);
     double loss = log(sum) + max - (double)x[target];
+    if (floor > 0.0)
+        loss = -log(exp(-loss) + floor);
     if (scale == 0.0f)
         return loss;
     for (size_t v = 0; v < vocab; v++) {
@@ -145,7 +148,8 @@ static double xent_row(float *x, size_t vocab, int32_t target, float scale)
 }
 
 void qn_ref_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
-                         struct qn_tensor targets, int vocab, float scale)
+                         struct qn_tensor targets, int vocab, float scale,
+                         double floor)
 {
     struct qn_host *host = (struct qn_host *)be;
     qn_check_softmax(logits, targets, vocab);
@@ -153,7 +157,8 @@ void qn_ref_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
     float *row = qn_floats(logits);
     for (size_t i = 0; i < targets.count; i++, row += vocab) {
         if (target[i] >= 0) {
-            host->loss_sum += xent_row(row, (size_t)vocab, target[i], scale);
+            host->loss_sum +=
+                xent_row(row, (size_t)vocab, target[i], scale, floor);
             host->count += 1.0;
         } else if (scale != 0.0f) {
             for (int v = 0; v < vocab; v++)

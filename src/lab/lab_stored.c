@@ -121,8 +121,9 @@ static bool read_stats(void *user, const json_t *line)
     }
     run->stats->step = int_of(line, "step");
     run->stats->n_layers = (int)n;
+    run->stats->of = 1u << QN_CELL;
     for (size_t i = 0; i < n; i++) {
-        read_layer(&run->stats->layer[i], number_of(line, "threshold"),
+        read_layer(&run->stats->layer[i][QN_CELL], number_of(line, "threshold"),
                    json_array_get(layers, i), json_array_get(bins, i));
     }
     return true;

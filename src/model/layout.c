@@ -24,7 +24,7 @@ static void lay_layers(struct qn_layout *l, const struct qn_spec *spec)
     const struct qn_layer_ops *ops = qn_layer_ops(spec);
     for (int k = 0; k < l->layers; k++) {
         struct qn_layer_place place = {spec, k, l->width[k]};
-        size_t saved = qn_size_mul(l->symbols, ops->saved(&place));
+        size_t saved = qn_size_mul(l->symbols, ops->saved(&place, l->training));
         l->state[k] = qn_size_mul((size_t)l->batch, ops->state(&place));
         l->saved = saved > l->saved ? saved : l->saved;
         l->grad = l->training && l->in[k] > l->grad ? l->in[k] : l->grad;

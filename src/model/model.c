@@ -84,7 +84,7 @@ void qn_model_init(struct qn_model *m, uint64_t seed)
 {
     m->be->ops->fill(m->be, m->weights, 0.0f);
     for (int i = 0; i < m->params.n; i++) {
-        if (m->params.items[i].blocks > 0) {
+        if (m->params.items[i].drawn) {
             init_param(m, i, seed);
         }
     }

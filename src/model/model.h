@@ -29,7 +29,13 @@ void qn_model_init(struct qn_model *m, uint64_t seed);
 
 size_t qn_model_n_params(const struct qn_model *m); /* of the flat buffers */
 struct qn_tensor qn_model_weights(const struct qn_model *m);
+/* The part of the weights that training changes, and its gradients: the same
+ * count. What is left are running statistics. */
+struct qn_tensor qn_model_trained(const struct qn_model *m);
 struct qn_tensor qn_model_grads(const struct qn_model *m);
+/* Gradients += k times the weights (L2) of all trained parameters, of the
+ * matrices among them, or of the decoder's weight. */
+void qn_model_add_l2(struct qn_model *m, double k, enum qn_l2_on on);
 struct qn_backend *qn_model_backend(const struct qn_model *m);
 const struct qn_spec *qn_model_spec(const struct qn_model *m);
 int qn_model_vocab(const struct qn_model *m);
@@ -59,18 +65,35 @@ struct qn_segment {
 
 /* Through all layers to the logits, adding loss and count to the backend's
  * step result. In a training pass dropout is on and the logits turn into the
- * gradient of the mean loss over the predictions that count. */
+ * gradient of the objective: the mean loss over the predictions that count,
+ * times the steps with loss.time "sum". */
 void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg);
 /* Gradients of the last forward, written to the model's gradient buffer. */
 void qn_pass_backward(struct qn_pass *p);
 /* After forward (and backward): carry the cell states and contexts over to the
- * next segment. Without this call the next forward starts from where this one
- * did. */
+ * next segment; a training pass moves the running statistics of batch norm on.
+ * Without this call the next forward starts from where this one did, and the
+ * step has left no trace. */
 void qn_pass_carry(struct qn_pass *p);
 
 /* The logits of the last forward of an evaluation pass: [batch, steps, V]. */
 enum qn_status qn_pass_logits(struct qn_pass *p, float *out,
                               struct qn_err *err);
+
+/* What to count of every layer on the way forward, at the real positions. */
+struct qn_probe {
+    unsigned of;       /* set of enum qn_quantity: bits 1u << quantity */
+    const int *n_real; /* [batch], rows of each stream that count; NULL: all */
+    struct qn_hist (*hist)[QN_N_QUANTITIES]; /* [layers], added to */
+};
+/* As qn_pass_forward, and count what the probe asks for; a quantity that the
+ * layers have not (no output gate with f-pooling) is left out. */
+enum qn_status qn_pass_forward_counting(struct qn_pass *p,
+                                        const struct qn_segment *seg,
+                                        const struct qn_probe *probe,
+                                        struct qn_err *err);
+/* The quantities of 'of' that layers of this spec have. */
+unsigned qn_model_quantities(const struct qn_spec *spec, unsigned of);
 
 /* Count layer's (0 .. layers-1) cell states of the last forward into h. */
 enum qn_status qn_pass_count_cells(struct qn_pass *p, int layer,

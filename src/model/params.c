@@ -38,7 +38,8 @@ static void add_layer(struct qn_param_list *list,
     list->per_layer = n;
     for (int i = 0; i < n; i++) {
         struct qn_param param = {.n_dims = own[i].n_dims,
-                                 .blocks = own[i].blocks};
+                                 .blocks = own[i].blocks,
+                                 .drawn = own[i].drawn};
         (void)snprintf(param.name, sizeof param.name, "layers.%d.%s",
                        place->index, own[i].name);
         memcpy(param.dim, own[i].dim, sizeof param.dim);
@@ -60,7 +61,8 @@ void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
     add_param(list, (struct qn_param){.name = "embedding.weight",
                                       .n_dims = 2,
                                       .dim = {symbols, embed},
-                                      .blocks = 1});
+                                      .blocks = 1,
+                                      .drawn = true});
     for (int k = 0; k < layers; k++) {
         struct qn_layer_place place = {spec, k, (int)(k == 0 ? embed : hidden)};
         add_layer(list, &place);
@@ -68,10 +70,12 @@ void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
     add_param(list, (struct qn_param){.name = "decoder.weight",
                                       .n_dims = 2,
                                       .dim = {symbols, hidden},
-                                      .blocks = 1});
+                                      .blocks = 1,
+                                      .drawn = true});
     add_param(list, (struct qn_param){
                         .name = "decoder.bias", .n_dims = 1, .dim = {symbols}});
     list->all = list->trainable;
+    list->trained = list->count;
 }
 
 void qn_param_list_fini(struct qn_param_list *list)

@@ -8,17 +8,22 @@
 #ifndef QN_MODEL_PARAMS_H
 #define QN_MODEL_PARAMS_H
 
-#include "nn/spec.h"
+#include "nn/layer.h"
 
 #include <stddef.h>
 
 struct qn_param {
     char name[64]; /* "layers.0.conv.weight" */
+    char twin[64]; /* a second tensor in files (nn/layer.h); "" = none */
     int n_dims;
     size_t dim[3]; /* as in the file */
     size_t offset; /* floats, in the flat buffers */
     size_t count;
-    int blocks; /* stacked along dim[0], initialised one by one; 0 = zeros */
+    /* Stacked along dim[0]: each drawn by itself, or value[block]. */
+    int blocks;
+    bool drawn;
+    float value[QN_MAX_BLOCKS];
+    bool fixed; /* not trained; behind all that are */
 };
 
 /* In the order embedding.weight, the layers' tensors, decoder.weight,
@@ -28,6 +33,7 @@ struct qn_param_list {
     int n;
     int per_layer;    /* tensors of each layer; layer 0's begin at item 1 */
     size_t count;     /* floats of the flat buffer */
+    size_t trained;   /* its first floats, which have gradients */
     size_t all;       /* as the paper counts */
     size_t trainable; /* the plain count */
 };

@@ -201,7 +201,7 @@ static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
         .out = qn_pass_input(p, k + 1, p->steps),
         .state = tensor(p->state[k], l->state[k]),
         .dropout = dropout(p, m->spec.model.dropout, k, QN_RNG_DROPOUT)};
-    size_t saved = qn_layer_ops(&m->spec)->saved(&run.place);
+    size_t saved = qn_layer_ops(&m->spec)->saved(&run.place, l->training);
     run.saved = tensor(p->saved[k], n_symbols(p) * saved);
     run.cells =
         tensor(p->cells[k], n_symbols(p) * (size_t)m->spec.model.hidden);
@@ -242,7 +242,8 @@ static void add_loss(struct qn_pass *p, const int32_t *targets)
     struct qn_tensor to = tensor(p->targets, n);
     be->ops->write(be, to, targets);
     be->ops->softmax_xent(be, logits_of(p), to, p->m->vocab,
-                          p->layout.training ? mean : 0.0f);
+                          p->layout.training ? mean : 0.0f,
+                          p->layout.training ? 0.0 : p->m->spec.eval.floor);
 }
 
 void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg)

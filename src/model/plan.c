@@ -54,7 +54,10 @@ static int n_moments(const struct qn_spec *spec)
     int n = 0;
     switch (spec->optim.kind) {
     case QN_SGD:
-        n = 0;
+        n = spec->optim.momentum > 0 ? 1 : 0;
+        break;
+    case QN_RMSPROP:
+        n = 1;
         break;
     case QN_ADAM:
         n = 2;

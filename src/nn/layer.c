@@ -8,6 +8,7 @@ const struct qn_layer_ops *qn_layer_ops(const struct qn_spec *spec)
 {
     const struct qn_layer_ops *ops = NULL;
     switch (spec->model.cell) {
+    case QN_CELL_LSTM:
     case QN_CELL_QRNN:
         ops = &qn_layer_qrnn;
         break;

@@ -9,15 +9,23 @@
 #include "backend/backend.h"
 #include "nn/spec.h"
 
-#define QN_LAYER_MAX_PARAMS 4
+#define QN_LAYER_MAX_PARAMS 6
+#define QN_MAX_BLOCKS 5 /* z+, z-, f, o, i */
 
 struct qn_layer_param {
     const char *name; /* after "layers.K.", as in checkpoints */
+    /* A second tensor of the same shape in checkpoints: written as zeros, and
+     * added to this one when read (the two biases of torch.nn.LSTM); or NULL.
+     */
+    const char *twin;
     int n_dims;
     size_t dim[3]; /* as in checkpoints */
-    /* Gate blocks along the first dimension, each of which gets initial weights
-     * of its own; 0 = begins at zero. */
+    /* Gate blocks along the first dimension (0 counts as one). Each is drawn by
+     * model.init, or begins as the constant value[block]. */
     int blocks;
+    bool drawn;
+    float value[QN_MAX_BLOCKS];
+    bool fixed; /* not trained: running statistics */
 };
 
 struct qn_layer_place {
@@ -31,14 +39,18 @@ struct qn_layer_run {
     struct qn_backend *be;
     struct qn_layer_place place;
     struct qn_tensor weights[QN_LAYER_MAX_PARAMS];
-    struct qn_tensor grads[QN_LAYER_MAX_PARAMS]; /* added to */
+    struct qn_tensor grads[QN_LAYER_MAX_PARAMS]; /* added to; none of fixed */
     struct qn_seq x, out;   /* x with the layer's history before it */
     struct qn_tensor state; /* [B, state] carried in */
     struct qn_tensor cells; /* [B, T, H], written */
     struct qn_tensor saved; /* [B, T, saved], between forward and backward */
-    struct qn_dropout dropout;
-    /* Backward only: d_out comes in, d_x is written. */
+    struct qn_tensor kept;  /* [kept], from forward to carry; training only */
+    struct qn_dropout dropout, zoneout;
+    bool training;
+    int position; /* of row 0 in its stream: steps since the start */
+    /* Backward only: d_out comes in, d_x is written or added to. */
     struct qn_seq d_out, d_x;
+    bool add_x;
 };
 
 struct qn_layer_ops {
@@ -47,10 +59,19 @@ struct qn_layer_ops {
                   struct qn_layer_param out[QN_LAYER_MAX_PARAMS]);
     int (*history)(const struct qn_layer_place *place);  /* rows before x */
     size_t (*state)(const struct qn_layer_place *place); /* floats a stream */
-    size_t (*saved)(const struct qn_layer_place *place); /* floats a symbol */
+    /* Floats a symbol, and floats of the layer. */
+    size_t (*saved)(const struct qn_layer_place *place, bool training);
+    size_t (*kept)(const struct qn_layer_place *place);
+    bool (*has)(const struct qn_layer_place *place, enum qn_quantity what);
     void (*forward)(const struct qn_layer_run *run);
     void (*backward)(const struct qn_layer_run *run);
-    /* The state after the segment becomes the state carried in. */
+    /* Count a quantity that the layer has, after its forward and before its
+     * backward, over the first n_real[b] rows of stream b (NULL: all). */
+    enum qn_status (*count)(const struct qn_layer_run *run,
+                            enum qn_quantity what, const int *n_real,
+                            struct qn_hist *h, struct qn_err *err);
+    /* The state after the segment becomes the state carried in; in training
+     * running statistics move on, too. */
     void (*carry)(const struct qn_layer_run *run);
     /* Bytes that the backend keeps inside for this shape; of run only be,
      * place and x's and out's shapes are read. */

@@ -24,9 +24,10 @@ static int qrnn_params(const struct qn_layer_place *place,
         (struct qn_layer_param){.name = "conv.weight",
                                 .n_dims = 3,
                                 .dim = {rows, (size_t)place->in_width, window},
-                                .blocks = gates};
+                                .blocks = gates,
+                                .drawn = true};
     out[BIAS] = (struct qn_layer_param){
-        .name = "conv.bias", .n_dims = 1, .dim = {rows}, .blocks = 0};
+        .name = "conv.bias", .n_dims = 1, .dim = {rows}};
     return N_PARAMS;
 }
 
@@ -40,8 +41,9 @@ static size_t qrnn_state(const struct qn_layer_place *place)
     return (size_t)place->spec->model.hidden;
 }
 
-static size_t qrnn_saved(const struct qn_layer_place *place)
+static size_t qrnn_saved(const struct qn_layer_place *place, bool training)
 {
+    (void)training;
     const struct qn_spec *spec = place->spec;
     return (size_t)n_gates(spec) * (size_t)spec->model.hidden;
 }
@@ -57,6 +59,7 @@ static struct qn_qrnn as_op(const struct qn_layer_run *run)
                             .dropout = run->dropout,
                             .weight = run->weights[WEIGHT],
                             .bias = run->weights[BIAS],
+                            .bias_steps = 1,
                             .x = run->x,
                             .out = run->out,
                             .c0 = run->state,

@@ -21,14 +21,19 @@
 #define SAYS_SHARE .range_text = "0 to below 1"
 
 static const char *const tasks[] = {"lm", NULL};
-static const char *const levels[] = {"char", "byte", NULL};
-static const char *const cells[] = {"qrnn", NULL};
+static const char *const levels[] = {"char", "word", "byte", NULL};
+static const char *const streams[] = {"plain", "ptb49", "ptb50", NULL};
+static const char *const cells[] = {"qrnn", "lstm", NULL};
+static const char *const biases[] = {"layer", "step", NULL};
+static const char *const times[] = {"mean", "sum", NULL};
+static const char *const l2_ons[] = {"all", "weights", "last", NULL};
 static const char *const poolings[] = {"f", "fo", "ifo", NULL};
 static const char *const activations[] = {"tanh",  "relu", "elu",
                                           "drelu", "delu", NULL};
 static const char *const init_kinds[] = {"uniform", "normal", "glorot",
                                          "orthogonal", NULL};
-static const char *const optim_kinds[] = {"sgd", "adam", NULL};
+static const char *const optim_kinds[] = {"sgd", "rmsprop", "adam", NULL};
+static const char *const quantities[] = {"c", "z", "h", "f", "o", NULL};
 static const char *const restores[] = {"best", "none", NULL};
 static const char *const on_nans[] = {"pause", "stop", "ignore", NULL};
 
@@ -79,19 +84,33 @@ static const struct qn_schema_key schema[] = {
      FIELD(data.test), RANGE(0, 0.5), .one_line = true,
      .aux_offset = offsetof(struct qn_spec, data.test_fraction)},
     {INFO("data.level", QN_KEY_ENUM, "char", .choices = levels,
-          .range_text = "char, byte", .live = false,
-          .help = "what a symbol is: a Unicode character or a byte"),
+          .range_text = "char, word, byte", .live = false,
+          .help = "what a symbol is: a Unicode character, a word or a byte"),
      FIELD(data.level)},
     {INFO("data.lower", QN_KEY_BOOL, "false", .range_text = "", .live = false,
           .help = "ASCII letters to lower case"),
      FIELD(data.lower)},
+    {INFO("data.stream", QN_KEY_ENUM, "plain", .choices = streams,
+          .range_text = "plain, ptb49, ptb50", .live = false,
+          .help = "how lines are joined: as they are, or Penn Treebank's as "
+                  "the paper's authors or as Mikolov did"),
+     FIELD(data.stream), .when = "data.level", .when_choice = {"char"}},
+    {INFO("data.eos", QN_KEY_TEXT, "<eos>", .range_text = "", .live = false,
+          .help = "word that stands for the end of a line"),
+     FIELD(data.eos), .one_line = true, .when = "data.level",
+     .when_choice = {"word"}},
+    {INFO("data.unk", QN_KEY_TEXT, "<unk>", .range_text = "", .live = false,
+          .help = "word that stands for words that training has not"),
+     FIELD(data.unk), .one_line = true, .when = "data.level",
+     .when_choice = {"word"}},
     {INFO("data.vocab_size", QN_KEY_INT, "none", SAYS(1, 10000000),
           .live = false,
           .help = "symbols there must be; a check against the data"),
      FIELD(data.vocab_size), RANGE(1, 10000000), .optional = true},
 
     {INFO("model.cell", QN_KEY_ENUM, "qrnn", .choices = cells,
-          .range_text = "qrnn", .live = false, .help = "kind of the layers"),
+          .range_text = "qrnn, lstm", .live = false,
+          .help = "kind of the layers"),
      FIELD(model.cell)},
     {INFO("model.layers", QN_KEY_INT, "2", SAYS(1, 64), .live = false,
           .help = "layers between embedding and decoder"),
@@ -105,16 +124,17 @@ static const struct qn_schema_key schema[] = {
     {INFO("model.window", QN_KEY_INT_LIST, "2", SAYS(1, 64), .live = false,
           .help = "inputs that a layer sees at once, per layer; the last holds "
                   "for the rest"),
-     FIELD(model.window), RANGE(1, QN_MAX_WINDOW),
+     FIELD(model.window), RANGE(1, QN_MAX_WINDOW), .when = "model.cell",
+     .when_choice = {"qrnn"},
      .aux_offset = offsetof(struct qn_spec, model.n_window)},
     {INFO("model.pooling", QN_KEY_ENUM, "fo", .choices = poolings,
           .range_text = "f, fo, ifo", .live = false,
           .help = "which gates the recurrence has"),
-     FIELD(model.pooling)},
+     FIELD(model.pooling), .when = "model.cell", .when_choice = {"qrnn"}},
     {INFO("model.activation", QN_KEY_ENUM, "drelu", .choices = activations,
           .range_text = "tanh, relu, elu, drelu, delu", .live = false,
           .help = "of the candidate"),
-     FIELD(model.activation)},
+     FIELD(model.activation), .when = "model.cell", .when_choice = {"qrnn"}},
     {INFO("model.alpha", QN_KEY_DOUBLE, "0.1", SAYS(0, 100), .live = false,
           .help = "where elu and delu level off below zero"),
      FIELD(model.alpha), RANGE(0, 100), .when = "model.activation",
@@ -125,6 +145,21 @@ static const struct qn_schema_key schema[] = {
     {INFO("model.embed_dropout", QN_KEY_DOUBLE, "0", SAYS_SHARE, .live = true,
           .help = "rate at which the embedding's outputs are dropped"),
      FIELD(model.embed_dropout), SHARE},
+    {INFO("model.zoneout", QN_KEY_DOUBLE, "0", SAYS_SHARE, .live = true,
+          .help = "rate at which a cell keeps its state for a step"),
+     FIELD(model.zoneout), SHARE, .when = "model.cell",
+     .when_choice = {"qrnn"}},
+    {INFO("model.batch_norm", QN_KEY_BOOL, "false", .range_text = "",
+          .live = false,
+          .help = "normalise pre-activations over batch and time"),
+     FIELD(model.batch_norm), .when = "model.cell", .when_choice = {"qrnn"}},
+    {INFO("model.dense", QN_KEY_BOOL, "false", .range_text = "", .live = false,
+          .help = "each layer reads the inputs of the one below, too"),
+     FIELD(model.dense)},
+    {INFO("model.bias", QN_KEY_ENUM, "layer", .choices = biases,
+          .range_text = "layer, step", .live = false,
+          .help = "one bias for a layer, or one for each step of a segment"),
+     FIELD(model.bias), .when = "model.batch_norm", .when_choice = {"false"}},
     {INFO("model.init.kind", QN_KEY_ENUM, "orthogonal", .choices = init_kinds,
           .range_text = "uniform, normal, glorot, orthogonal", .live = false,
           .help = "how weights begin; biases begin at 0"),
@@ -142,8 +177,13 @@ static const struct qn_schema_key schema[] = {
      FIELD(model.init.gain), ABOVE(0), .when = "model.init.kind",
      .when_choice = {"orthogonal"}},
 
+    {INFO("loss.time", QN_KEY_ENUM, "mean", .choices = times,
+          .range_text = "mean, sum", .live = false,
+          .help = "the objective: mean or sum of the losses over time"),
+     FIELD(loss.time)},
+
     {INFO("optim.kind", QN_KEY_ENUM, "adam", .choices = optim_kinds,
-          .range_text = "sgd, adam", .live = false,
+          .range_text = "sgd, rmsprop, adam", .live = false,
           .help = "rule by which gradients change weights"),
      FIELD(optim.kind)},
     {INFO("optim.lr", QN_KEY_DOUBLE, "0.001", .range_text = "above 0",
@@ -152,10 +192,35 @@ static const struct qn_schema_key schema[] = {
     {INFO("optim.clip_norm", QN_KEY_DOUBLE, "none", .range_text = "above 0",
           .live = true, .help = "largest norm of the gradient"),
      FIELD(optim.clip_norm), ABOVE(0), .optional = true},
+    {INFO("optim.decay", QN_KEY_DOUBLE, "1", .range_text = "above 0",
+          .live = true, .help = "factor on the learning rate after an epoch"),
+     FIELD(optim.decay), ABOVE(0)},
+    {INFO("optim.decay_after", QN_KEY_INT, "none", SAYS(1, 1000000000),
+          .live = true,
+          .help = "epochs at the full learning rate; none: the first"),
+     FIELD(optim.decay_after), RANGE(1, 1000000000), .optional = true},
+    {INFO("optim.l2", QN_KEY_DOUBLE, "0", SAYS(0, 1e30), .live = true,
+          .help = "times the weights, is added to their gradient"),
+     FIELD(optim.l2), RANGE(0, 1e30)},
+    {INFO("optim.l2_on", QN_KEY_ENUM, "all", .choices = l2_ons,
+          .range_text = "all, weights, last", .live = true,
+          .help = "all parameters, all but biases and gains, or the decoder's "
+                  "weight"),
+     FIELD(optim.l2_on)},
+    {INFO("optim.momentum", QN_KEY_DOUBLE, "0", SAYS_SHARE, .live = false,
+          .help = "share of the last step that is made again"),
+     FIELD(optim.momentum), SHARE, .when = "optim.kind",
+     .when_choice = {"sgd"}},
+    {INFO("optim.rho", QN_KEY_DOUBLE, "0.9", SAYS_SHARE, .live = true,
+          .help = "decay of RMSprop's mean of squares"),
+     FIELD(optim.rho), SHARE, .when = "optim.kind", .when_choice = {"rmsprop"}},
     {INFO("optim.eps", QN_KEY_DOUBLE, "1e-08", SAYS(1e-30, 1e30), .live = true,
-          .help = "added to Adam's denominator"),
+          .help = "added to the denominator"),
      FIELD(optim.eps), RANGE(1e-30, 1e30), .when = "optim.kind",
-     .when_choice = {"adam"}},
+     .when_choice = {"rmsprop", "adam"}},
+    {INFO("optim.eps_inside", QN_KEY_BOOL, "false", .range_text = "",
+          .live = true, .help = "eps under RMSprop's root, not beside it"),
+     FIELD(optim.eps_inside), .when = "optim.kind", .when_choice = {"rmsprop"}},
     {INFO("optim.beta1", QN_KEY_DOUBLE, "0.9", SAYS_SHARE, .live = true,
           .help = "decay of Adam's mean of gradients"),
      FIELD(optim.beta1), SHARE, .when = "optim.kind", .when_choice = {"adam"}},
@@ -172,6 +237,9 @@ static const struct qn_schema_key schema[] = {
     {INFO("eval.limit", QN_KEY_INT, "none", SAYS(1, 1000000000000),
           .live = false, .help = "predictions of an evaluation while training"),
      FIELD(eval.limit), RANGE(1, 1000000000000), .optional = true},
+    {INFO("eval.floor", QN_KEY_DOUBLE, "0", SAYS(0, 1), .live = true,
+          .help = "added to each probability before its logarithm"),
+     FIELD(eval.floor), RANGE(0, 1)},
 
     {INFO("stats.every", QN_KEY_PERIOD, "20 steps", .range_text = "",
           .live = true, .help = "how often cell states are counted"),
@@ -225,6 +293,22 @@ static const struct qn_schema_key schema[] = {
 
 #define N_KEYS ((int)(sizeof schema / sizeof schema[0]))
 
+const char *qn_quantity_name(enum qn_quantity what)
+{
+    return quantities[what];
+}
+
+bool qn_quantity_parse(const char *name, enum qn_quantity *out)
+{
+    for (int i = 0; i < QN_N_QUANTITIES; i++) {
+        if (qn_str_eq(name, quantities[i])) {
+            *out = (enum qn_quantity)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 int qn_n_keys(void)
 {
     return N_KEYS;
@@ -257,6 +341,21 @@ const struct qn_key_info *qn_key_find(const char *key)
     return i < 0 ? NULL : &schema[i].info;
 }
 
+/* The choice that a spec makes for an enum or bool key. */
+static const char *choice_of(const struct qn_schema_key *key,
+                             const struct qn_spec *spec)
+{
+    const char *field = (const char *)spec + key->offset;
+    unsigned chosen;
+    if (key->info.type == QN_KEY_BOOL) {
+        return *(const bool *)field ? "true" : "false";
+    }
+    QN_ASSERT(key->info.type == QN_KEY_ENUM && key->size == sizeof chosen);
+    memcpy(&chosen, field, sizeof chosen);
+    return key->info.choices[chosen];
+}
+
+/* A key whose decider has no meaning itself has none either. */
 bool qn_schema_applies(const struct qn_schema_key *key,
                        const struct qn_spec *spec)
 {
@@ -265,10 +364,10 @@ bool qn_schema_applies(const struct qn_schema_key *key,
     }
     const struct qn_schema_key *decider =
         qn_schema_at(qn_schema_index(key->when));
-    unsigned chosen;
-    QN_ASSERT(decider->size == sizeof chosen);
-    memcpy(&chosen, (const char *)spec + decider->offset, sizeof chosen);
-    const char *name = decider->info.choices[chosen];
+    if (!qn_schema_applies(decider, spec)) {
+        return false;
+    }
+    const char *name = choice_of(decider, spec);
     for (int i = 0; i < 4 && key->when_choice[i] != NULL; i++) {
         if (qn_str_eq(key->when_choice[i], name)) {
             return true;

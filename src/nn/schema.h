@@ -19,7 +19,7 @@ struct qn_schema_key {
     bool one_line;        /* text without control characters */
     bool no_evals;        /* a period that cannot count evaluations */
     const char *excludes; /* setting this key unsets that one */
-    const char *when;     /* the enum key that decides whether it applies */
+    const char *when;     /* the enum or bool key that decides if it applies */
     const char *when_choice[4]; /* and the choices under which it does */
 };
 

@@ -17,10 +17,17 @@
 #define QN_MAX_WINDOW 64
 #define QN_TEXT_LEN 256
 #define QN_PATH_LEN 1024
+#define QN_SYMBOL_LEN 64
 
 enum qn_task { QN_TASK_LM };
-enum qn_level { QN_LEVEL_CHAR, QN_LEVEL_BYTE };
-enum qn_cell { QN_CELL_QRNN };
+enum qn_level { QN_LEVEL_CHAR, QN_LEVEL_WORD, QN_LEVEL_BYTE };
+/* How a text becomes a stream of characters: as it is, or Penn Treebank's lines
+ * as the paper's authors join them (49 symbols) or as Mikolov does (50). */
+enum qn_stream { QN_STREAM_PLAIN, QN_STREAM_PTB49, QN_STREAM_PTB50 };
+enum qn_cell { QN_CELL_QRNN, QN_CELL_LSTM };
+enum qn_bias { QN_BIAS_LAYER, QN_BIAS_STEP };
+enum qn_time { QN_TIME_MEAN, QN_TIME_SUM };
+enum qn_l2_on { QN_L2_ALL, QN_L2_WEIGHTS, QN_L2_LAST };
 enum qn_init_kind {
     QN_INIT_UNIFORM,
     QN_INIT_NORMAL,
@@ -55,6 +62,8 @@ struct qn_spec {
         double valid_fraction, test_fraction; /* cut from train's end */
         enum qn_level level;
         bool lower;
+        enum qn_stream stream;
+        char eos[QN_SYMBOL_LEN], unk[QN_SYMBOL_LEN]; /* word level */
         int vocab_size; /* 0 = unset; checked against the data */
     } data;
     struct {
@@ -65,24 +74,36 @@ struct qn_spec {
         enum qn_pooling pooling;
         enum qn_activation activation;
         double alpha;
-        double dropout, embed_dropout;
+        double dropout, embed_dropout, zoneout;
+        bool batch_norm, dense;
+        enum qn_bias bias;
         struct {
             enum qn_init_kind kind;
             double std, range, gain;
         } init;
     } model;
     struct {
+        enum qn_time time; /* the objective: mean or sum over time */
+    } loss;
+    struct {
         enum qn_optim_kind kind;
         double lr, clip_norm; /* clip_norm 0 = none */
-        double eps, beta1, beta2;
+        double decay;         /* of lr, at every epoch's end after ... */
+        int decay_after;      /* ... this epoch; 0 = unset: the first */
+        double l2;
+        enum qn_l2_on l2_on;
+        double momentum, rho, eps, beta1, beta2;
+        bool eps_inside;
     } optim;
     struct {
         struct qn_period every;
         int batch;     /* 0 = the training batch */
         int64_t limit; /* predictions, 0 = all */
+        double floor;  /* added to the probability of each prediction */
     } eval;
     struct {
         struct qn_period every;
+        unsigned of; /* set of enum qn_quantity: bits 1u << quantity */
         double near;
     } stats;
     struct {
@@ -103,5 +124,10 @@ struct qn_spec {
     } sample;
     struct qn_period log_every;
 };
+
+/* "c", "z", "h", "f", "o": as stats.of names them. */
+const char *qn_quantity_name(enum qn_quantity what);
+/* false: there is none of that name. */
+bool qn_quantity_parse(const char *name, enum qn_quantity *out);
 
 #endif

@@ -2,9 +2,9 @@
  */
 #include "script/lua_spec.h"
 
-#include "data/corpus.h"
 #include "script/lua_settings.h"
 #include "script/state.h"
+#include "train/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -148,20 +148,10 @@ static void push_facts(lua_State *L, const struct qn_corpus *c)
 static int open_data(lua_State *L, const struct qn_lua_spec *spec)
 {
     const struct qn_train_env *env = qn_lab_env(qn_script_of(L)->lab);
-    struct qn_corpus_spec open = {
-        .path = {spec->spec.data.train, spec->spec.data.valid,
-                 spec->spec.data.test},
-        .fraction = {0, spec->spec.data.valid_fraction,
-                     spec->spec.data.test_fraction},
-        .bytes = spec->spec.data.level == QN_LEVEL_BYTE,
-        .lower = spec->spec.data.lower,
-        .vocab_size = spec->spec.data.vocab_size,
-        .data_dir = env->data_dir,
-    };
     struct qn_lua_box *box = qn_lua_box(L, free_corpus);
     struct qn_corpus *corpus = NULL;
     struct qn_err err;
-    enum qn_status status = qn_corpus_open(&open, env->log, &corpus, &err);
+    enum qn_status status = qn_text_open(env, &spec->spec, NULL, &corpus, &err);
     if (status != QN_OK) {
         return qn_lua_fail(L, status, &err);
     }

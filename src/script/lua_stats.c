@@ -69,14 +69,14 @@ int qn_lua_run_stats(lua_State *L)
     }
     lua_createtable(L, 0, 4);
     set_count(L, "step", (uint64_t)r->step);
-    set_share(L, "threshold", shortest(r->layer[0].threshold));
-    struct qn_hist pooled = r->layer[0];
+    set_share(L, "threshold", shortest(r->layer[0][QN_CELL].threshold));
+    struct qn_hist pooled = r->layer[0][QN_CELL];
     lua_createtable(L, r->n_layers, 0);
     for (int i = 0; i < r->n_layers; i++) {
         if (i > 0) {
-            qn_hist_merge(&pooled, &r->layer[i]);
+            qn_hist_merge(&pooled, &r->layer[i][QN_CELL]);
         }
-        push_shares(L, &r->layer[i], i + 1);
+        push_shares(L, &r->layer[i][QN_CELL], i + 1);
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "layers");

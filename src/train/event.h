@@ -23,11 +23,14 @@ struct qn_step_record {
     double tokens_per_s;
 };
 
-/* Cell states of one training step, as trained (dropout on). */
+/* What was counted of one training step, as trained (dropout on), or of a whole
+ * split. Histograms of quantities that are not in 'of', or that a layer does
+ * not have, are empty. */
 struct qn_stats_record {
     int64_t step;
     int n_layers;
-    struct qn_hist layer[QN_MAX_LAYERS]; /* of c, layer 1 first */
+    unsigned of; /* set of enum qn_quantity: bits 1u << quantity */
+    struct qn_hist layer[QN_MAX_LAYERS][QN_N_QUANTITIES]; /* layer 1 first */
 };
 
 enum qn_note_kind {
@@ -69,6 +72,10 @@ struct qn_sink {
     void (*stats)(void *user, const struct qn_stats_record *r);
     void (*note)(void *user, const struct qn_note *n);
 };
+
+/* The histograms of all layers as one. */
+void qn_stats_pool(const struct qn_stats_record *r, enum qn_quantity of,
+                   struct qn_hist *out);
 
 double qn_bpc(double loss);        /* loss / ln 2 */
 double qn_perplexity(double loss); /* exp(loss) */

@@ -115,7 +115,7 @@ static enum qn_status count_layers(struct qn_measure *m,
 {
     for (int i = 0; i < stats->n_layers; i++) {
         enum qn_status status = qn_pass_count_cells_masked(
-            m->pass, i, m->n_real, &stats->layer[i], err);
+            m->pass, i, m->n_real, &stats->layer[i][QN_CELL], err);
         if (status != QN_OK) {
             return status;
         }
@@ -182,9 +182,10 @@ enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
 }
 
 enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
-                                double near, struct qn_stats_record *out,
-                                struct qn_err *err)
+                                unsigned of, double near,
+                                struct qn_stats_record *out, struct qn_err *err)
 {
+    (void)of;
     struct qn_streams streams;
     enum qn_status status = begin(m, split, &streams, err);
     if (status != QN_OK) {
@@ -192,8 +193,9 @@ enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
     }
     out->step = m->step;
     out->n_layers = m->spec->model.layers;
+    out->of = 1u << QN_CELL;
     for (int i = 0; i < out->n_layers; i++) {
-        qn_hist_init(&out->layer[i], (float)near);
+        qn_hist_init(&out->layer[i][QN_CELL], (float)near);
     }
     struct qn_backend *be = qn_model_backend(m->model);
     be->ops->step_begin(be);
@@ -257,10 +259,11 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
     return status;
 }
 
-void qn_hist_json(const struct qn_hist *h, struct qn_json *out)
+void qn_hist_json(const struct qn_hist *h, enum qn_quantity of,
+                  struct qn_json *out)
 {
     struct qn_shares s = qn_hist_shares(h);
-    qn_json_kstring(out, "of", "c");
+    qn_json_kstring(out, "of", qn_quantity_name(of));
     qn_json_kdouble(out, "negative", s.negative);
     qn_json_kdouble(out, "near", s.near);
     qn_json_kdouble(out, "positive", s.positive);
@@ -280,7 +283,7 @@ void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out)
     for (int i = 0; i < r->n_layers; i++) {
         qn_json_object(out);
         qn_json_kint(out, "layer", i + 1);
-        qn_hist_json(&r->layer[i], out);
+        qn_hist_json(&r->layer[i][QN_CELL], QN_CELL, out);
         qn_json_end_object(out);
     }
     qn_json_end_array(out);

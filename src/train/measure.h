@@ -40,10 +40,12 @@ enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
                                    struct qn_evaluation *out,
                                    struct qn_err *err);
 
-/* Statistics of every layer's c over the real positions of a split, in
- * evaluation; near = threshold. */
+/* Statistics of the quantities 'of' (a set: bits 1u << enum qn_quantity) of
+ * every layer over the real positions of a split, in evaluation; near =
+ * threshold. Quantities that the layers have not are left out of out->of. */
 enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
-                                double near, struct qn_stats_record *out,
+                                unsigned of, double near,
+                                struct qn_stats_record *out,
                                 struct qn_err *err);
 
 struct qn_text_request {
@@ -62,10 +64,11 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
 void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
                               void *user);
 
-/* The shares and counts of one histogram of c, into an open object. */
-void qn_hist_json(const struct qn_hist *h, struct qn_json *out);
-/* The layers as one JSON array, an object each: layer (from 1), of, the shares
- * and the counts. */
+/* The shares and counts of one histogram, into an open object. */
+void qn_hist_json(const struct qn_hist *h, enum qn_quantity of,
+                  struct qn_json *out);
+/* As one JSON array: for every quantity, for every layer, an object with layer
+ * (from 1), of, the shares and the counts. */
 void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out);
 
 #endif

@@ -168,7 +168,7 @@ void qn_record_stats(struct qn_record *r, const struct qn_stats_record *stats)
     begin(r, "stats", stats->step);
     if (stats->n_layers > 0) {
         qn_json_key(j, "threshold");
-        qn_json_float(j, (double)stats->layer[0].threshold);
+        qn_json_float(j, (double)stats->layer[0][QN_CELL].threshold);
     }
     qn_json_key(j, "layers");
     qn_stats_json(stats, j);
@@ -176,8 +176,10 @@ void qn_record_stats(struct qn_record *r, const struct qn_stats_record *stats)
     qn_json_array(j);
     for (int i = 0; i < stats->n_layers; i++) {
         qn_json_object(j);
-        bins_json(j, "negative", stats->layer[i].bin[QN_HIST_NEGATIVE]);
-        bins_json(j, "positive", stats->layer[i].bin[QN_HIST_POSITIVE]);
+        bins_json(j, "negative",
+                  stats->layer[i][QN_CELL].bin[QN_HIST_NEGATIVE]);
+        bins_json(j, "positive",
+                  stats->layer[i][QN_CELL].bin[QN_HIST_POSITIVE]);
         qn_json_end_object(j);
     }
     qn_json_end_array(j);

@@ -44,10 +44,11 @@ static enum qn_status count_cells(struct qn_trainer *t, struct qn_err *err)
 {
     t->stats.step = t->at.step + 1;
     t->stats.n_layers = t->spec.model.layers;
+    t->stats.of = 1u << QN_CELL;
     for (int i = 0; i < t->stats.n_layers; i++) {
-        qn_hist_init(&t->stats.layer[i], (float)t->spec.stats.near);
+        qn_hist_init(&t->stats.layer[i][QN_CELL], (float)t->spec.stats.near);
         enum qn_status status =
-            qn_pass_count_cells(t->pass, i, &t->stats.layer[i], err);
+            qn_pass_count_cells(t->pass, i, &t->stats.layer[i][QN_CELL], err);
         if (status != QN_OK) {
             return status;
         }

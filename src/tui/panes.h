@@ -16,7 +16,8 @@ struct qn_loss_view {
 };
 
 struct qn_cells_view {
-    const struct qn_hist *layer; /* of c, layer 1 first */
+    const struct qn_hist (*layer)[QN_N_QUANTITIES]; /* layer 1 first */
+    enum qn_quantity of;
     int n_layers;
     int selected; /* from 0 */
     int64_t step;

@@ -69,7 +69,7 @@ static void draw_bars(struct qn_canvas *c, struct qn_rect where, int first,
                        layer + 1);
         const struct qn_share_bar bar = {
             .label = label,
-            .shares = qn_hist_shares(&view->layer[layer]),
+            .shares = qn_hist_shares(&view->layer[layer][view->of]),
             .selected = layer == view->selected,
             .glyphs = view->glyphs,
         };
@@ -122,9 +122,10 @@ static void draw_hist(struct qn_canvas *c, struct qn_rect where,
 {
     char title[32];
     (void)snprintf(title, sizeof title, "layer %d", view->selected + 1);
-    const struct qn_hist_plot plot = {.hist = &view->layer[view->selected],
-                                      .title = title,
-                                      .glyphs = view->glyphs};
+    const struct qn_hist_plot plot = {
+        .hist = &view->layer[view->selected][view->of],
+        .title = title,
+        .glyphs = view->glyphs};
     qn_plot_hist(c, where, &plot);
 }
 
@@ -145,8 +146,8 @@ static void draw_cells(struct qn_canvas *c, struct qn_rect where,
     bool framed = inside.row > where.row;
     bool gaps = inside.rows >= ROWS_FOR_GAPS;
     if (inside.rows >= 3) {
-        draw_key(c, take_rows(&inside, 1), (double)view->layer[0].threshold,
-                 view->glyphs);
+        draw_key(c, take_rows(&inside, 1),
+                 (double)view->layer[0][view->of].threshold, view->glyphs);
     }
     (void)take_rows(&inside, gaps ? 1 : 0);
     int shown = rows_for_bars(inside.rows, view->n_layers);

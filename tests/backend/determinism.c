@@ -115,7 +115,7 @@ static struct step run_step(struct qn_backend *be)
     be->ops->step_begin(be);
     be->ops->embed(be, x, table, ids, &drop);
     be->ops->linear(be, y, x, weight, bias);
-    be->ops->softmax_xent(be, y, ids, VOCAB, 0.01f);
+    be->ops->softmax_xent(be, y, ids, VOCAB, 0.01f, 0.0);
     be->ops->linear_grad(be, d_x, d_weight, d_bias, y, x, weight);
     be->ops->embed_grad(be, d_table, d_x, ids, &drop);
     be->ops->grad_norm(be, grads);

@@ -257,7 +257,7 @@ static void check_softmax(const char *backend)
     struct qn_tensor targets = place_tensor(be, wanted, (size_t)rows);
     struct qn_step_result r;
     be->ops->step_begin(be);
-    be->ops->softmax_xent(be, logits, targets, vocab, (float)(1.0 / n));
+    be->ops->softmax_xent(be, logits, targets, vocab, (float)(1.0 / n), 0.0);
     assert_int_equal(be->ops->step_end(be, &r, NULL), QN_OK);
     assert_true(r.count == (double)n);
     float loss = (float)(r.loss_sum / n);

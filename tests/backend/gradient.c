@@ -159,7 +159,7 @@ static double head_loss(struct qn_backend *be, struct head *h, bool back)
     ops->step_begin(be);
     ops->embed(be, x, table, ids, &drop);
     ops->linear(be, y, x, weight, bias);
-    ops->softmax_xent(be, y, targets, VOCAB, back ? 1.0f : 0.0f);
+    ops->softmax_xent(be, y, targets, VOCAB, back ? 1.0f : 0.0f, 0.0);
     assert_int_equal(ops->step_end(be, &r, NULL), QN_OK);
     if (back) {
         ops->linear_grad(be, d_x, d_weight, d_bias, y, x, weight);

@@ -34,7 +34,7 @@ static struct loss_run run(struct qn_backend *be, const float *logits,
     struct qn_tensor x = place_tensor(be, logits, count);
     struct qn_tensor targets = place_tensor(be, target, (size_t)rows);
     be->ops->step_begin(be);
-    be->ops->softmax_xent(be, x, targets, vocab, scale);
+    be->ops->softmax_xent(be, x, targets, vocab, scale, 0.0);
     assert_int_equal(be->ops->step_end(be, &r.result, NULL), QN_OK);
     r.logits = place_read(be, x);
     place_free(be, x.buffer);

@@ -154,7 +154,7 @@ static void a_loss_that_is_not_finite_changes_nothing(void **state)
         struct qn_step_result r;
         float *before = place_read(s.be, s.t[W]);
         ops->step_begin(s.be);
-        ops->softmax_xent(s.be, x, targets, 2, 0.0f);
+        ops->softmax_xent(s.be, x, targets, 2, 0.0f, 0.0);
         ops->grad_norm(s.be, s.t[G]);
         ops->update(s.be, &u, s.t[W], s.t[G], s.t[M], s.t[V]);
         assert_int_equal(ops->step_end(s.be, &r, NULL), QN_OK);

@@ -175,13 +175,14 @@ static void shares_equal_a_direct_count(void **state)
     (void)plain_loss(&p, QN_TEST, 4, h);
     struct qn_measure *m = open_run(f, run, "last", NULL);
     struct qn_err err;
-    assert_int_equal(qn_measure_stats(m, QN_TEST, 0.05, stats, &err), QN_OK);
+    assert_int_equal(
+        qn_measure_stats(m, QN_TEST, 1u << QN_CELL, 0.05, stats, &err), QN_OK);
     assert_int_equal(stats->step, 30);
     assert_int_equal(stats->n_layers, 2);
     for (int k = 0; k < 2; k++) {
-        struct qn_shares s = qn_hist_shares(&stats->layer[k]);
+        struct qn_shares s = qn_hist_shares(&stats->layer[k][QN_CELL]);
         assert_true(fabs(s.negative + s.near + s.positive - 1) < 1e-12);
-        assert_memory_equal(&stats->layer[k], &h[k], sizeof h[k]);
+        assert_memory_equal(&stats->layer[k][QN_CELL], &h[k], sizeof h[k]);
     }
     qn_measure_free(m);
     plain_close(&p);
@@ -363,8 +364,8 @@ static void statistics_are_written_as_shares_and_counts(void **state)
     static const float x[] = {-1, -0.05f, 0, 0.5f};
     struct qn_stats_record *r = qn_xcalloc(1, sizeof *r);
     r->n_layers = 1;
-    qn_hist_init(&r->layer[0], 0.1f);
-    qn_hist_add(&r->layer[0], x, 4);
+    qn_hist_init(&r->layer[0][QN_CELL], 0.1f);
+    qn_hist_add(&r->layer[0][QN_CELL], x, 4);
     struct qn_json out = {0};
     qn_stats_json(r, &out);
     assert_string_equal(

@@ -209,7 +209,7 @@ static void statistics_come_at_step_one_and_by_their_period(void **state)
     assert_int_equal(f->told.stats.step, 10);
     assert_int_equal(f->told.stats.n_layers, 2);
     for (int i = 0; i < 2; i++) {
-        struct qn_shares s = qn_hist_shares(&f->told.stats.layer[i]);
+        struct qn_shares s = qn_hist_shares(&f->told.stats.layer[i][QN_CELL]);
         /* batch 4, seq 8, hidden 12 */
         assert_int_equal(s.count, 4 * 8 * 12);
         assert_true(fabs(s.negative + s.near + s.positive - 1) < 1e-12);
@@ -252,7 +252,8 @@ static void asking_does_not_change_training(void **state)
     struct qn_text_request r = {.prompt = "the ", .length = 5, .seed = 3};
     struct qn_stats_record *stats = qn_xcalloc(1, sizeof *stats);
     assert_int_equal(qn_measure_evaluate(m, QN_TEST, &e, &err), QN_OK);
-    assert_int_equal(qn_measure_stats(m, QN_TEST, 0.1, stats, &err), QN_OK);
+    assert_int_equal(
+        qn_measure_stats(m, QN_TEST, 1u << QN_CELL, 0.1, stats, &err), QN_OK);
     assert_int_equal(stats->step, 10);
     assert_int_equal(qn_measure_sample(m, &r, &text, &err), QN_OK);
     assert_int_equal(strncmp(text.text, "the ", 4), 0);

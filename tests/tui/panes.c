@@ -20,7 +20,7 @@
 /* A run in the middle of its training, made up. */
 struct fixture {
     struct qn_series *train, *valid;
-    struct qn_hist layer[12];
+    struct qn_hist layer[12][QN_N_QUANTITIES];
     int n_layers;
     struct qn_spec spec;
     struct qn_lab_run run;
@@ -60,7 +60,7 @@ static void set_up(struct fixture *f, int n_steps, int n_layers)
         }
     }
     for (int k = 0; k < n_layers; k++) {
-        fill_layer(&f->layer[k], k, &seed);
+        fill_layer(&f->layer[k][QN_CELL], k, &seed);
     }
     f->run = (struct qn_lab_run){.id = 1,
                                  .name = "psalms-drelu",
@@ -204,7 +204,7 @@ static void many_layers_look_as_they_did(void **state)
     const struct qn_view_state s = {.layer = 7, .focus = QN_PANE_CELLS};
     const float nan[400] = {(float)NAN, (float)NAN, (float)NAN};
     set_up(&f, 100, 12);
-    qn_hist_add(&f.layer[7], nan, 3);
+    qn_hist_add(&f.layer[7][QN_CELL], nan, 3);
     qn_canvas_init(&c, 16, 60);
     draw_cells(&c, (struct qn_rect){0, 0, 16, 60}, &f, &s);
     check_golden(&c, "cells-12-layers");

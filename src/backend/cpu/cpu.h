@@ -47,7 +47,8 @@ void qn_cpu_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
                        const struct qn_dropout *dropout);
 
 void qn_cpu_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
-                         struct qn_tensor targets, int vocab, float scale);
+                         struct qn_tensor targets, int vocab, float scale,
+                         double floor);
 
 void qn_cpu_grad_norm(struct qn_backend *be, struct qn_tensor g);
 void qn_cpu_update(struct qn_backend *be, const struct qn_update *u,

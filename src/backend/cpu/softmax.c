@@ -15,6 +15,7 @@ struct softmax_job {
     int rows, slices;
     size_t vocab;
     float scale;
+    double floor;
     struct slice_loss *losses; /* [slices] */
 };
 
@@ -29,7 +30,8 @@ static double row_loss(const struct softmax_job *job, float *x, int32_t target)
         k->scale(x, (float)((double)job->scale / sum), job->vocab);
         x[target] -= job->scale;
     }
-    return log(sum) + ((double)max - (double)wanted);
+    double loss = log(sum) + ((double)max - (double)wanted);
+    return job->floor > 0.0 ? -log(exp(-loss) + job->floor) : loss;
 }
 
 static void softmax_slice(void *arg, int slice)
@@ -50,7 +52,8 @@ static void softmax_slice(void *arg, int slice)
 }
 
 void qn_cpu_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
-                         struct qn_tensor targets, int vocab, float scale)
+                         struct qn_tensor targets, int vocab, float scale,
+                         double floor)
 {
     struct qn_cpu *cpu = (struct qn_cpu *)be;
     qn_check_softmax(logits, targets, vocab);
@@ -67,6 +70,7 @@ void qn_cpu_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
         .slices = slices,
         .vocab = (size_t)vocab,
         .scale = scale,
+        .floor = floor,
         .losses = (struct slice_loss *)(void *)work,
     };
     qn_pool_run(cpu->host.pool, slices, softmax_slice, &job);
