@@ -17,6 +17,7 @@ struct qn_schema_key {
     bool below_max;       /* max itself is not allowed */
     bool optional;        /* "none" unsets */
     bool one_line;        /* text without control characters */
+    bool one_word;        /* text without white space, and not empty */
     bool no_evals;        /* a period that cannot count evaluations */
     const char *excludes; /* setting this key unsets that one */
     const char *when;     /* the enum or bool key that decides if it applies */

@@ -23,6 +23,7 @@ enum qn_key_type {
     QN_KEY_DOUBLE,
     QN_KEY_BOOL,
     QN_KEY_ENUM,
+    QN_KEY_SET,      /* stats.of: some of the choices, in any order */
     QN_KEY_INT_LIST, /* model.window */
     QN_KEY_PERIOD,
     QN_KEY_DURATION /* "100 minutes"; seconds inside */
@@ -34,7 +35,7 @@ struct qn_key_info {
     enum qn_key_type type;
     const char *default_text;   /* as a person would type it; "none" = unset */
     const char *range_text;     /* "1..8192", "tanh, relu, ...", or "" */
-    const char *const *choices; /* QN_KEY_ENUM: names, NULL at the end */
+    const char *const *choices; /* QN_KEY_ENUM, _SET: NULL at the end */
     bool live;                  /* may change while the run trains */
     const char *help;           /* one line */
 };

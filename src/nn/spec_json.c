@@ -4,6 +4,7 @@
  * value, so that a file is checked exactly as a command line is. */
 #include "nn/settings.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "nn/schema.h"
 #include "nn/value.h"
@@ -29,12 +30,19 @@ static void write_number(struct qn_json *out, const char *text, bool whole)
     }
 }
 
-static void write_list(struct qn_json *out, const char *text)
+static void write_list(struct qn_json *out, const char *text, bool whole)
 {
     qn_json_array(out);
-    for (const char *at = text; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',' ? 1 : 0;
-        qn_json_int(out, strtoll(at, NULL, 10));
+    for (const char *at = text; *at != '\0';) {
+        size_t len = strcspn(at, ",");
+        char *entry = qn_xstrndup(at, len);
+        if (whole) {
+            write_number(out, entry, true);
+        } else {
+            qn_json_string(out, entry);
+        }
+        free(entry);
+        at += len + (at[len] == ',' ? 1 : 0);
     }
     qn_json_end_array(out);
 }
@@ -60,7 +68,8 @@ static void write_value(const struct qn_schema_key *key,
         qn_json_bool(out, qn_str_eq(text.text, "true"));
         break;
     case QN_KEY_INT_LIST:
-        write_list(out, text.text);
+    case QN_KEY_SET:
+        write_list(out, text.text, key->info.type == QN_KEY_INT_LIST);
         break;
     case QN_KEY_TEXT:
     case QN_KEY_PATH:

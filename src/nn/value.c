@@ -113,6 +113,13 @@ static bool has_control(const char *text)
     return false;
 }
 
+/* White space as it stands between words. */
+static bool is_word(const char *text)
+{
+    return *text != '\0' && strpbrk(text, " \t\n\v\f\r") == NULL &&
+           !has_control(text);
+}
+
 static bool parse_text(const struct qn_schema_key *key, const char *text,
                        struct qn_spec *spec, struct qn_err *err)
 {
@@ -127,6 +134,9 @@ static bool parse_text(const struct qn_schema_key *key, const char *text,
     }
     if (key->one_line && has_control(text)) {
         return refuse(key, text, "one line without control characters", err);
+    }
+    if (key->one_word && !is_word(text)) {
+        return refuse(key, text, "one word without white space", err);
     }
     /* The whole field, so that equal specs are equal bytes. */
     memset(field(key, spec), 0, key->size);
@@ -266,15 +276,14 @@ static int n_choices(const struct qn_schema_key *key)
     return n;
 }
 
-static bool parse_enum(const struct qn_schema_key *key, const char *text,
-                       struct qn_spec *spec, struct qn_err *err)
+/* The index of the choice of that name; -1 with the sentence. */
+static int find_choice(const struct qn_schema_key *key, const char *text,
+                       struct qn_err *err)
 {
     int n = n_choices(key);
     for (int i = 0; i < n; i++) {
         if (qn_str_eq(key->info.choices[i], text)) {
-            unsigned v = (unsigned)i;
-            memcpy(field(key, spec), &v, sizeof v);
-            return true;
+            return i;
         }
     }
     char quoted[QN_VALUE_QUOTED];
@@ -284,13 +293,25 @@ static bool parse_enum(const struct qn_schema_key *key, const char *text,
                   key->info.range_text, near < 0 ? "" : " (did you mean '",
                   near < 0 ? "" : key->info.choices[near],
                   near < 0 ? "" : "'?)");
-    return false;
+    return -1;
+}
+
+static bool parse_enum(const struct qn_schema_key *key, const char *text,
+                       struct qn_spec *spec, struct qn_err *err)
+{
+    int i = find_choice(key, text, err);
+    if (i < 0) {
+        return false;
+    }
+    unsigned v = (unsigned)i;
+    memcpy(field(key, spec), &v, sizeof v);
+    return true;
 }
 
 /* --- lists -------------------------------------------------------------- */
 
 /* Copy the entry that text begins with, without blanks; the rest follows its
- * comma, NULL at the end. False when it is too long to be a number. */
+ * comma, NULL at the end. False when it is too long for a number or name. */
 static bool next_entry(const char **text, char entry[32])
 {
     const char *from = *text + strspn(*text, " ");
@@ -339,6 +360,41 @@ static void list_text(const struct qn_schema_key *key,
         memcpy(&v, (const char *)field_of(key, spec) + (size_t)i * sizeof v,
                sizeof v);
         qn_str_addf(out, "%s%d", i == 0 ? "" : ",", v);
+    }
+}
+
+/* Named twice is named: it is a set. */
+static bool parse_set(const struct qn_schema_key *key, const char *text,
+                      struct qn_spec *spec, struct qn_err *err)
+{
+    unsigned set = 0;
+    for (const char *rest = text; rest != NULL;) {
+        char entry[32];
+        if (!next_entry(&rest, entry)) {
+            return refuse(key, text, "a list of", err);
+        }
+        int i = find_choice(key, entry, err);
+        if (i < 0) {
+            return false;
+        }
+        set |= 1u << i;
+    }
+    QN_ASSERT(key->size == sizeof set);
+    memcpy(field(key, spec), &set, sizeof set);
+    return true;
+}
+
+static void set_text(const struct qn_schema_key *key,
+                     const struct qn_spec *spec, struct qn_str *out)
+{
+    unsigned set;
+    const char *comma = "";
+    memcpy(&set, field_of(key, spec), sizeof set);
+    for (int i = 0; i < n_choices(key); i++) {
+        if ((set & 1u << i) != 0) {
+            qn_str_addf(out, "%s%s", comma, key->info.choices[i]);
+            comma = ",";
+        }
     }
 }
 
@@ -408,6 +464,8 @@ bool qn_value_parse(const struct qn_schema_key *key, const char *text,
         return parse_bool(key, text, spec, err);
     case QN_KEY_ENUM:
         return parse_enum(key, text, spec, err);
+    case QN_KEY_SET:
+        return parse_set(key, text, spec, err);
     case QN_KEY_INT_LIST:
         return parse_list(key, text, spec, err);
     case QN_KEY_PERIOD:
@@ -439,6 +497,7 @@ bool qn_value_is_unset(const struct qn_schema_key *key,
     case QN_KEY_PATH_OR_FRACTION:
     case QN_KEY_BOOL:
     case QN_KEY_ENUM:
+    case QN_KEY_SET:
     case QN_KEY_INT_LIST:
         return false;
     }
@@ -495,6 +554,9 @@ void qn_value_text(const struct qn_schema_key *key, const struct qn_spec *spec,
         break;
     case QN_KEY_ENUM:
         enum_text(key, spec, out);
+        break;
+    case QN_KEY_SET:
+        set_text(key, spec, out);
         break;
     case QN_KEY_INT_LIST:
         list_text(key, spec, out);

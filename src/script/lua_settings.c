@@ -52,6 +52,8 @@ static const char *type_wanted(enum qn_key_type type)
         return "true or false";
     case QN_KEY_ENUM:
         return "a name";
+    case QN_KEY_SET:
+        return "a name or a list of them";
     case QN_KEY_INT_LIST:
         return "a whole number or a list of them";
     case QN_KEY_PERIOD:
@@ -153,7 +155,8 @@ static bool takes_number(enum qn_key_type type)
 
 static bool takes_list(const struct qn_key_info *info)
 {
-    return info->type == QN_KEY_INT_LIST || qn_str_eq(info->key, "tags");
+    return info->type == QN_KEY_INT_LIST || info->type == QN_KEY_SET ||
+           qn_str_eq(info->key, "tags");
 }
 
 /* Push the text of the value at index, or push what is wrong with it and return

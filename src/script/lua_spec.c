@@ -353,7 +353,7 @@ static void push_literal(lua_State *L, const struct qn_lua_spec *spec,
     /* In a table of its own, so that it is quoted as items are. */
     lua_createtable(L, 1, 0);
     lua_insert(L, -2);
-    if (info->type == QN_KEY_INT_LIST) {
+    if (info->type == QN_KEY_INT_LIST || info->type == QN_KEY_SET) {
         qn_lua_push_setting(L, &spec->spec, info);
         lua_replace(L, -2);
     }

@@ -63,7 +63,8 @@ static void every_key_has_its_default_and_a_help_line(void **state)
         assert_non_null(k->range_text);
         assert_non_null(k->help);
         assert_true(strlen(k->help) > 0 && strlen(k->help) < 80);
-        assert_true((k->type == QN_KEY_ENUM) == (k->choices != NULL));
+        bool chosen = k->type == QN_KEY_ENUM || k->type == QN_KEY_SET;
+        assert_true(chosen == (k->choices != NULL));
         if (strcmp(k->key, "data.train") != 0 &&
             strcmp(k->key, "threads") != 0) {
             assert_text(&spec, k->key, k->default_text);

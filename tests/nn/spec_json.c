@@ -62,6 +62,11 @@ static void presets_come_back_equal(void **state)
     }
 }
 
+static bool one_word(const struct qn_key_info *k)
+{
+    return strcmp(k->key, "data.eos") == 0 || strcmp(k->key, "data.unk") == 0;
+}
+
 /* A right value of a key, by chance. */
 static void random_value(const struct qn_key_info *k, uint64_t r, char *out,
                          size_t size)
@@ -74,7 +79,8 @@ static void random_value(const struct qn_key_info *k, uint64_t r, char *out,
     switch (k->type) {
     case QN_KEY_TEXT:
     case QN_KEY_PATH:
-        (void)snprintf(out, size, "a \"%d\" \\ b", (int)(u * 100));
+        (void)snprintf(out, size, one_word(k) ? "%d\"\\" : "a \"%d\" \\ b",
+                       (int)(u * 1e9));
         break;
     case QN_KEY_PATH_OR_FRACTION:
         (void)snprintf(out, size, r % 2 == 0 ? "%.17g" : "path %.3f", u / 3);
@@ -93,6 +99,9 @@ static void random_value(const struct qn_key_info *k, uint64_t r, char *out,
             n++;
         }
         (void)snprintf(out, size, "%s", k->choices[r % (uint64_t)n]);
+        break;
+    case QN_KEY_SET:
+        (void)snprintf(out, size, "%s", r % 2 == 0 ? "o,c" : "h");
         break;
     case QN_KEY_INT_LIST:
         (void)snprintf(out, size, "%d", 1 + (int)(u * 60));

@@ -116,10 +116,42 @@ static void choices_are_exact(void **state)
     takes("model.activation", "delu", "delu");
     takes("model.pooling", "ifo", "ifo");
     takes("stop.nan", "ignore", "ignore");
-    refuses("data.level", "word", "data.level: 'word' is none of char, byte");
+    takes("data.level", "word", "word");
+    refuses("data.level", "line",
+            "data.level: 'line' is none of char, word, byte");
     refuses("model.pooling", "fifo",
             "model.pooling: 'fifo' is none of f, fo, ifo (did you mean "
             "'ifo'?)");
+}
+
+static void a_set_is_printed_in_the_order_of_its_choices(void **state)
+{
+    (void)state;
+    takes("stats.of", "c", "c");
+    takes("stats.of", "o,f,h,z,c", "c,z,h,f,o");
+    takes("stats.of", " o , z ", "z,o");
+    takes("stats.of", "h,h", "h");
+    refuses("stats.of", "", "stats.of: '' is none of c, z, h, f, o");
+    refuses("stats.of", "c,", "stats.of: '' is none of c, z, h, f, o");
+    refuses("stats.of", "c,q", "stats.of: 'q' is none of c, z, h, f, o");
+    refuses("stats.of", "none", "stats.of: 'none' is none of c, z, h, f, o");
+    refuses("stats.of", "c,zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
+            "stats.of is 'c,zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz', must be a list "
+            "of c, z, h, f, o");
+}
+
+static void a_set_is_bits_of_quantities(void **state)
+{
+    (void)state;
+    struct qn_spec spec;
+    struct qn_err err;
+    assert_int_equal(set_one("stats.of", "o,z", &spec, &err), QN_OK);
+    assert_true(spec.stats.of == (1u << QN_CANDIDATE | 1u << QN_OUTGATE));
+    for (int i = 0; i < QN_N_QUANTITIES; i++) {
+        const char *name = qn_quantity_name((enum qn_quantity)i);
+        assert_int_equal(set_one("stats.of", name, &spec, &err), QN_OK);
+        assert_true(spec.stats.of == 1u << i);
+    }
 }
 
 static void lists_have_commas(void **state)
@@ -189,6 +221,32 @@ static void splits_are_paths_or_fractions(void **state)
             "data.valid is 0.6, must be a path, or "
             "0..0.5");
     refuses("data.valid", "", "data.valid is '', must be a path, or 0..0.5");
+}
+
+static void refuses_word(const char *value, const char *sentence)
+{
+    struct qn_settings *s = qn_settings_new();
+    struct qn_spec spec;
+    struct qn_err err;
+    qn_settings_set(s, "data.train", "text", QN_FROM_USER);
+    qn_settings_set(s, "data.level", "word", QN_FROM_USER);
+    qn_settings_set(s, "data.eos", value, QN_FROM_USER);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_EUSAGE);
+    assert_string_equal(err.text, sentence);
+    qn_settings_free(s);
+}
+
+static void a_word_has_no_white_space(void **state)
+{
+    (void)state;
+    refuses_word("", "data.eos is '', must be one word without white space");
+    refuses_word("a b",
+                 "data.eos is 'a b', must be one word without white space");
+    refuses_word("a\t",
+                 "data.eos is 'a?', must be one word without white space");
+    refuses_word("\001",
+                 "data.eos is '?', must be one word without white space");
+    refuses_word("a\xff", "data.eos is 'a?', must be valid UTF-8");
 }
 
 static void long_values_are_cut_in_sentences(void **state)
@@ -278,10 +336,13 @@ int main(void)
         cmocka_unit_test(numbers_have_open_ranges),
         cmocka_unit_test(booleans_are_true_and_false_only),
         cmocka_unit_test(choices_are_exact),
+        cmocka_unit_test(a_set_is_printed_in_the_order_of_its_choices),
+        cmocka_unit_test(a_set_is_bits_of_quantities),
         cmocka_unit_test(lists_have_commas),
         cmocka_unit_test(periods_have_units),
         cmocka_unit_test(durations_are_times),
         cmocka_unit_test(splits_are_paths_or_fractions),
+        cmocka_unit_test(a_word_has_no_white_space),
         cmocka_unit_test(long_values_are_cut_in_sentences),
         cmocka_unit_test(random_values_are_refused_or_read_back),
         cmocka_unit_test(random_assignments_are_said_to_be_wrong),
