@@ -6,6 +6,7 @@
 #include "store/store.h"
 #include "train/schedule.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,38 +94,97 @@ static void read_bins(uint64_t *bin, const json_t *pairs)
     }
 }
 
-static void read_layer(struct qn_hist *h, double threshold,
-                       const json_t *shares, const json_t *bins)
+/* A damaged file may hold a number below 0. */
+static uint64_t count_of(const json_t *object, const char *key)
 {
-    qn_hist_init(h, (float)threshold);
-    h->n_negative = (uint64_t)int_of(shares, "n_negative");
-    h->n_near = (uint64_t)int_of(shares, "n_near");
-    h->n_positive = (uint64_t)int_of(shares, "n_positive");
-    h->n_zero = (uint64_t)int_of(shares, "n_zero");
-    h->n_nan = (uint64_t)int_of(shares, "n_nan");
+    int64_t n = int_of(object, key);
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static void read_hist(struct qn_hist *h, const json_t *shares,
+                      const json_t *bins)
+{
+    h->n_negative = count_of(shares, "n_negative");
+    h->n_near = count_of(shares, "n_near");
+    h->n_positive = count_of(shares, "n_positive");
+    h->n_zero = count_of(shares, "n_zero");
+    h->n_nan = count_of(shares, "n_nan");
     read_bins(h->bin[QN_HIST_NEGATIVE], json_object_get(bins, "negative"));
     read_bins(h->bin[QN_HIST_POSITIVE], json_object_get(bins, "positive"));
 }
 
-/* Every line replaces the one before: the newest stays. */
+/* Which histogram an entry is: its layer from 0 and its quantity. */
+static bool read_place(const json_t *entry, int *layer, enum qn_quantity *of)
+{
+    int64_t number = int_of(entry, "layer");
+    if (number < 1 || number > QN_MAX_LAYERS ||
+        !qn_quantity_parse(text_of(entry, "of"), of)) {
+        return false;
+    }
+    *layer = (int)number - 1;
+    return true;
+}
+
+/* What was counted of how many layers. */
+static void read_extent(struct qn_stats_record *stats, const json_t *layers)
+{
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(layers, i, entry)
+    {
+        int layer;
+        enum qn_quantity of;
+        if (read_place(entry, &layer, &of)) {
+            stats->of |= 1u << of;
+            stats->n_layers =
+                layer >= stats->n_layers ? layer + 1 : stats->n_layers;
+        }
+    }
+}
+
+/* Every histogram that is there has the threshold, so that they can be merged
+ * whatever the line left out. */
+static void init_hists(struct qn_stats_record *stats, double threshold)
+{
+    for (int i = 0; i < stats->n_layers; i++) {
+        for (int of = 0; of < QN_N_QUANTITIES; of++) {
+            if ((stats->of & 1u << of) != 0) {
+                qn_hist_init(&stats->layer[i][of], (float)threshold);
+            }
+        }
+    }
+}
+
+/* Every line replaces the one before: the newest stays. An entry says by itself
+ * which layer and quantity it is about; its bins stand at the same place of
+ * their own array. */
 static bool read_stats(void *user, const json_t *line)
 {
     struct lab_run *run = user;
     const json_t *layers = json_object_get(line, "layers");
     const json_t *bins = json_object_get(line, "bins");
-    size_t n = json_array_size(layers);
-    if (!qn_str_eq(text_of(line, "event"), "stats") || n > QN_MAX_LAYERS) {
+    double threshold = number_of(line, "threshold");
+    if (!qn_str_eq(text_of(line, "event"), "stats")) {
         return true;
     }
     if (run->stats == NULL) {
-        run->stats = qn_xcalloc(1, sizeof *run->stats);
+        run->stats = qn_xmalloc(sizeof *run->stats);
     }
+    memset(run->stats, 0, sizeof *run->stats);
     run->stats->step = int_of(line, "step");
-    run->stats->n_layers = (int)n;
-    run->stats->of = 1u << QN_CELL;
-    for (size_t i = 0; i < n; i++) {
-        read_layer(&run->stats->layer[i][QN_CELL], number_of(line, "threshold"),
-                   json_array_get(layers, i), json_array_get(bins, i));
+    read_extent(run->stats, layers);
+    bool sane = threshold > 0 && threshold <= (double)FLT_MAX;
+    init_hists(run->stats, sane ? threshold : run->spec.stats.near);
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(layers, i, entry)
+    {
+        int layer;
+        enum qn_quantity of;
+        if (read_place(entry, &layer, &of)) {
+            read_hist(&run->stats->layer[layer][of], entry,
+                      json_array_get(bins, i));
+        }
     }
     return true;
 }

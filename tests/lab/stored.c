@@ -1,6 +1,7 @@
 /* stored.c - a run's folder gives back what the live run showed. */
 #include "lab_fixture.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "lab/tables.h"
@@ -32,9 +33,80 @@ static void assert_same_shares(const struct qn_stats_record *a,
     assert_non_null(b);
     assert_int_equal(a->step, b->step);
     assert_int_equal(a->n_layers, b->n_layers);
+    assert_int_equal(a->of, b->of);
     for (int i = 0; i < a->n_layers; i++) {
-        assert_memory_equal(&a->layer[i], &b->layer[i], sizeof a->layer[i]);
+        for (int of = 0; of < QN_N_QUANTITIES; of++) {
+            if ((a->of & 1u << of) != 0) {
+                assert_memory_equal(&a->layer[i][of], &b->layer[i][of],
+                                    sizeof a->layer[i][of]);
+            }
+        }
     }
+}
+
+/* The statistics of a run whose stats.jsonl ends with this line. */
+static const struct qn_stats_record *read_back(struct lab_fixture *f,
+                                               const char *line)
+{
+    qn_run_id id = start_run(f, (const char *[]){"steps=2", NULL}, false);
+    wait_state(f, id, QN_LAB_DONE);
+    char *path = qn_path_join(view(f, id).dir, "stats.jsonl");
+    struct qn_appender *stats = NULL;
+    assert_ok(qn_appender_open(path, &stats, &err));
+    assert_ok(qn_appender_line(stats, line, strlen(line), &err));
+    qn_appender_close(stats);
+    free(path);
+    struct lab_run *run = qn_lab_find(f->lab, id);
+    assert_ok(qn_lab_read_history(run, &err));
+    return qn_lab_stats(f->lab, id);
+}
+
+static void quantities_are_told_apart_by_what_their_entries_say(void **state)
+{
+    struct lab_fixture *f = *state;
+    const struct qn_stats_record *r = read_back(
+        f, "{\"event\":\"stats\",\"step\":9,\"threshold\":0.25,\"layers\":["
+           "{\"layer\":2,\"of\":\"f\",\"n_positive\":7},"
+           "{\"layer\":1,\"of\":\"c\",\"n_near\":5,\"n_negative\":1},"
+           "{\"layer\":1,\"of\":\"f\",\"n_positive\":3}],\"bins\":["
+           "{\"negative\":[],\"positive\":[[80,7]]},"
+           "{\"negative\":[[81,1]],\"positive\":[[10,5]]},"
+           "{\"negative\":[],\"positive\":[[79,3]]}]}");
+    assert_int_equal(r->step, 9);
+    assert_int_equal(r->n_layers, 2);
+    assert_int_equal(r->of, 1u << QN_CELL | 1u << QN_FORGET);
+    assert_int_equal(r->layer[0][QN_CELL].n_near, 5);
+    assert_int_equal(r->layer[0][QN_CELL].n_negative, 1);
+    assert_int_equal(r->layer[0][QN_CELL].bin[QN_HIST_NEGATIVE][81], 1);
+    assert_int_equal(r->layer[0][QN_FORGET].n_positive, 3);
+    assert_int_equal(r->layer[1][QN_FORGET].n_positive, 7);
+    assert_int_equal(r->layer[1][QN_FORGET].bin[QN_HIST_POSITIVE][80], 7);
+    /* What the line leaves out is empty, and can be pooled all the same. */
+    struct qn_hist pooled;
+    qn_stats_pool(r, QN_CELL, &pooled);
+    assert_int_equal(qn_hist_shares(&pooled).count, 6);
+    assert_true(pooled.threshold == 0.25f);
+}
+
+static void a_damaged_line_of_statistics_is_survived(void **state)
+{
+    struct lab_fixture *f = *state;
+    const struct qn_stats_record *r = read_back(
+        f, "{\"event\":\"stats\",\"step\":9,\"threshold\":null,\"layers\":["
+           "{\"layer\":0,\"of\":\"c\",\"n_near\":1},"
+           "{\"layer\":65,\"of\":\"c\",\"n_near\":1},"
+           "{\"layer\":-9000000000,\"of\":\"c\",\"n_near\":1},"
+           "{\"layer\":1,\"of\":\"q\",\"n_near\":1},"
+           "{\"layer\":1,\"n_near\":1}, 7, null, \"x\","
+           "{\"layer\":2,\"of\":\"c\",\"n_near\":-4,\"n_zero\":2}],"
+           "\"bins\":[0,0,0,0,0,0,0,0,{\"positive\":[[-1,2],[1000,2],[3,-5],"
+           "[\"a\"],[4,6]]}]}");
+    assert_int_equal(r->n_layers, 2);
+    assert_int_equal(r->of, 1u << QN_CELL);
+    assert_int_equal(r->layer[1][QN_CELL].n_near, 0);
+    assert_int_equal(r->layer[1][QN_CELL].n_zero, 2);
+    assert_int_equal(r->layer[1][QN_CELL].bin[QN_HIST_POSITIVE][4], 6);
+    assert_true(r->layer[1][QN_CELL].threshold == 0.1f);
 }
 
 static void a_stored_run_shows_what_the_live_one_did(void **state)
@@ -220,6 +292,8 @@ int main(void)
         WITH_LAB(a_done_run_says_so_when_resumed),
         WITH_LAB(a_gap_before_later_steps_is_filled),
         WITH_LAB(steps_that_the_ring_dropped_come_from_the_folder),
+        WITH_LAB(quantities_are_told_apart_by_what_their_entries_say),
+        WITH_LAB(a_damaged_line_of_statistics_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
