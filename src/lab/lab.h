@@ -107,6 +107,18 @@ typedef uint64_t qn_ticket;
 enum qn_status qn_lab_evaluate(struct qn_lab *lab, qn_run_id id,
                                enum qn_split split, qn_ticket *out,
                                struct qn_err *err);
+/* Statistics of a whole split, in evaluation; taken with qn_lab_counts. */
+struct qn_lab_measurement {
+    enum qn_split split;
+    /* "best", "last", a step: from the folder, also while the run trains. NULL:
+     * the weights as they are, or of an ended run the best. */
+    const char *checkpoint;
+    unsigned of; /* set of enum qn_quantity: bits 1u << quantity */
+    double near; /* the threshold */
+};
+enum qn_status qn_lab_measure(struct qn_lab *lab, qn_run_id id,
+                              const struct qn_lab_measurement *what,
+                              qn_ticket *out, struct qn_err *err);
 enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
                              const struct qn_text_request *request,
                              qn_ticket *out, struct qn_err *err);
@@ -114,6 +126,10 @@ enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
  * A ticket that was taken or forgotten is answered with QN_ENOTFOUND. A sample
  * longer than note->text is cut. */
 bool qn_lab_answer(struct qn_lab *lab, qn_ticket ticket, struct qn_note *note);
+/* The same for a measurement: on success *counts is the caller's to free, else
+ * NULL. */
+bool qn_lab_counts(struct qn_lab *lab, qn_ticket ticket, struct qn_note *note,
+                   struct qn_stats_record **counts);
 void qn_lab_forget(struct qn_lab *lab, qn_ticket ticket);
 
 /* Log lines (notices, evaluations, checkpoints, errors) since the last call, a

@@ -29,11 +29,17 @@ struct lab_ask *qn_lab_find_ask(const struct qn_lab *lab, qn_ticket ticket)
     return NULL;
 }
 
+static void free_ask(struct lab_ask *a)
+{
+    free(a->counts);
+    free(a);
+}
+
 void qn_lab_drop_ask(struct qn_lab *lab, qn_ticket ticket)
 {
     for (int i = 0; i < lab->n_asks; i++) {
         if (lab->asks[i]->command.ticket == ticket) {
-            free(lab->asks[i]);
+            free_ask(lab->asks[i]);
             lab->n_asks--;
             memmove(&lab->asks[i], &lab->asks[i + 1],
                     (size_t)(lab->n_asks - i) * sizeof *lab->asks);
@@ -45,7 +51,7 @@ void qn_lab_drop_ask(struct qn_lab *lab, qn_ticket ticket)
 void qn_lab_free_asks(struct qn_lab *lab)
 {
     for (int i = 0; i < lab->n_asks; i++) {
-        free(lab->asks[i]);
+        free_ask(lab->asks[i]);
     }
     free(lab->asks);
 }
@@ -54,15 +60,19 @@ void qn_lab_free_asks(struct qn_lab *lab)
 static bool is_question(const struct lab_ask *a)
 {
     return a->command.kind == QN_CMD_EVALUATE ||
-           a->command.kind == QN_CMD_SAMPLE;
+           a->command.kind == QN_CMD_SAMPLE ||
+           a->command.kind == QN_CMD_MEASURE;
 }
 
-void qn_lab_take_reply(struct qn_lab *lab, const struct qn_note *reply)
+void qn_lab_take_reply(struct qn_lab *lab, const struct qn_note *reply,
+                       struct qn_stats_record *counts)
 {
     struct lab_ask *a = qn_lab_find_ask(lab, reply->ticket);
     if (a == NULL) {
+        free(counts);
         return; /* forgotten meanwhile */
     }
+    a->counts = counts;
     const struct lab_run *run = qn_lab_find(lab, a->run);
     if (!is_question(a)) {
         if (reply->status != QN_OK) {

@@ -116,14 +116,17 @@ enum qn_status qn_lab_set(struct qn_lab *lab, qn_run_id id, const char *key,
     return status;
 }
 
-/* Ask the worker or, when the run has ended, the helper thread. */
+/* Ask the worker or, when the run has ended or a checkpoint of its folder is
+ * asked, the helper thread. */
 static enum qn_status ask(struct qn_lab *lab, struct lab_run *run,
-                          const struct qn_command *c, qn_ticket *out,
-                          struct qn_err *err)
+                          const struct qn_command *c, const char *checkpoint,
+                          qn_ticket *out, struct qn_err *err)
 {
     struct lab_ask *a = qn_lab_new_ask(lab, run->id, c);
+    (void)snprintf(a->checkpoint, sizeof a->checkpoint, "%s", checkpoint);
     a->state = LAB_ASK_WAITING;
-    if (run->worker != NULL && !qn_worker_ended(run->worker)) {
+    if (checkpoint[0] == '\0' && run->worker != NULL &&
+        !qn_worker_ended(run->worker)) {
         enum qn_status status = post(run, &a->command, err);
         if (status != QN_OK && !qn_worker_ended(run->worker)) {
             qn_lab_drop_ask(lab, a->command.ticket);
@@ -143,7 +146,7 @@ enum qn_status qn_lab_evaluate(struct qn_lab *lab, qn_run_id id,
     struct lab_run *run;
     struct qn_command c = {.kind = QN_CMD_EVALUATE, .split = split};
     enum qn_status status = find_any(lab, id, &run, err);
-    return status == QN_OK ? ask(lab, run, &c, out, err) : status;
+    return status == QN_OK ? ask(lab, run, &c, "", out, err) : status;
 }
 
 enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
@@ -166,12 +169,34 @@ enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
                        strlen(prompt), sizeof c.text - 1);
     }
     (void)snprintf(c.text, sizeof c.text, "%s", prompt);
-    return ask(lab, run, &c, out, err);
+    return ask(lab, run, &c, "", out, err);
 }
 
-bool qn_lab_answer(struct qn_lab *lab, qn_ticket ticket, struct qn_note *note)
+enum qn_status qn_lab_measure(struct qn_lab *lab, qn_run_id id,
+                              const struct qn_lab_measurement *what,
+                              qn_ticket *out, struct qn_err *err)
 {
-    const struct lab_ask *a = qn_lab_find_ask(lab, ticket);
+    struct lab_run *run;
+    struct qn_command c = {.kind = QN_CMD_MEASURE,
+                           .split = what->split,
+                           .of = what->of,
+                           .near = what->near};
+    enum qn_status status = find_any(lab, id, &run, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    const char *checkpoint = what->checkpoint != NULL ? what->checkpoint : "";
+    if (strlen(checkpoint) >= sizeof(((struct lab_ask *)0)->checkpoint)) {
+        return qn_fail(err, QN_EUSAGE, "there is no checkpoint '%s'",
+                       checkpoint);
+    }
+    return ask(lab, run, &c, checkpoint, out, err);
+}
+
+bool qn_lab_counts(struct qn_lab *lab, qn_ticket ticket, struct qn_note *note,
+                   struct qn_stats_record **counts)
+{
+    struct lab_ask *a = qn_lab_find_ask(lab, ticket);
     if (a == NULL) {
         /* Answered and taken before, or forgotten: never wait for it. */
         *note = (struct qn_note){.kind = QN_NOTE_REPLY,
@@ -180,14 +205,25 @@ bool qn_lab_answer(struct qn_lab *lab, qn_ticket ticket, struct qn_note *note)
                                  .status = QN_ENOTFOUND};
         (void)snprintf(note->text, sizeof note->text,
                        "there is no request %llu", (unsigned long long)ticket);
+        *counts = NULL;
         return true;
     }
     if (a->state != LAB_ASK_ANSWERED) {
         return false;
     }
     *note = a->answer;
+    *counts = a->counts;
+    a->counts = NULL;
     qn_lab_drop_ask(lab, ticket);
     return true;
+}
+
+bool qn_lab_answer(struct qn_lab *lab, qn_ticket ticket, struct qn_note *note)
+{
+    struct qn_stats_record *counts = NULL;
+    bool answered = qn_lab_counts(lab, ticket, note, &counts);
+    free(counts);
+    return answered;
 }
 
 void qn_lab_forget(struct qn_lab *lab, qn_ticket ticket)

@@ -140,7 +140,8 @@ static void take_note(struct qn_lab *lab, struct lab_run *run,
         change_state(run, QN_LAB_RUNNING, "");
         break;
     case QN_NOTE_REPLY:
-        qn_lab_take_reply(lab, n);
+        qn_lab_take_reply(lab, n,
+                          qn_worker_take_counts(run->worker, n->ticket));
         break;
     case QN_NOTE_DONE:
         change_state(run, QN_LAB_DONE, "");

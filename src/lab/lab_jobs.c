@@ -13,13 +13,16 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct lab_job {
     struct qn_train_env env;
     struct qn_wake *wake;
     char *dir;
     struct qn_command command;
+    char checkpoint[32];
     struct qn_note answer;
+    struct qn_stats_record *counts; /* owned; NULL: none, or taken */
     pthread_t thread;
     atomic_bool cancel, done;
 };
@@ -61,18 +64,39 @@ static enum qn_status sample(struct lab_job *job, struct qn_measure *m,
     return status;
 }
 
-static enum qn_status measure(struct lab_job *job, struct qn_err *err)
+static enum qn_status measure(struct lab_job *job, struct qn_measure *m,
+                              struct qn_err *err)
+{
+    const struct qn_command *c = &job->command;
+    job->counts = qn_xcalloc(1, sizeof *job->counts);
+    enum qn_status status =
+        qn_measure_stats(m, c->split, c->of, c->near, job->counts, err);
+    if (status != QN_OK) {
+        free(job->counts);
+        job->counts = NULL;
+    }
+    return status;
+}
+
+static enum qn_status answer(struct lab_job *job, struct qn_err *err)
 {
     struct qn_measure *m = NULL;
+    const char *checkpoint =
+        job->checkpoint[0] != '\0' ? job->checkpoint : "best";
     enum qn_status status =
-        qn_measure_open(&job->env, job->dir, "best", NULL, 0, &m, err);
+        qn_measure_open(&job->env, job->dir, checkpoint, NULL, 0, &m, err);
     if (status != QN_OK) {
         return status;
     }
     qn_measure_set_interrupt(m, cancelled, job);
     job->answer.step = qn_measure_checkpoint_step(m);
-    status = job->command.kind == QN_CMD_EVALUATE ? evaluate(job, m, err)
-                                                  : sample(job, m, err);
+    if (job->command.kind == QN_CMD_EVALUATE) {
+        status = evaluate(job, m, err);
+    } else if (job->command.kind == QN_CMD_SAMPLE) {
+        status = sample(job, m, err);
+    } else {
+        status = measure(job, m, err);
+    }
     qn_measure_free(m);
     return status;
 }
@@ -85,7 +109,7 @@ static void *work(void *arg)
                                    .split = job->command.split,
                                    .on_request = true,
                                    .ticket = job->command.ticket};
-    job->answer.status = (int)measure(job, &err);
+    job->answer.status = (int)answer(job, &err);
     if (job->answer.status != QN_OK) {
         qn_note_set_text(&job->answer, err.text);
     }
@@ -96,6 +120,7 @@ static void *work(void *arg)
 
 static void free_job(struct lab_job *job)
 {
+    free(job->counts);
     free(job->dir);
     free(job);
 }
@@ -109,6 +134,7 @@ static void start(struct qn_lab *lab, struct lab_ask *a)
     job->wake = lab->wake;
     job->dir = qn_xstrdup(qn_lab_find(lab, a->run)->dir);
     job->command = a->command;
+    memcpy(job->checkpoint, a->checkpoint, sizeof job->checkpoint);
     atomic_init(&job->cancel, false);
     atomic_init(&job->done, false);
     if (qn_thread_start(&job->thread, "measure", work, job, &err) != QN_OK) {
@@ -130,7 +156,8 @@ static void finish(struct qn_lab *lab)
     struct lab_job *job = lab->job;
     qn_thread_join(job->thread);
     lab->job = NULL;
-    qn_lab_take_reply(lab, &job->answer);
+    qn_lab_take_reply(lab, &job->answer, job->counts);
+    job->counts = NULL;
     free_job(job);
 }
 

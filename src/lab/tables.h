@@ -57,7 +57,9 @@ struct lab_ask {
     qn_run_id run;
     enum lab_ask_state state;
     struct qn_command command;
+    char checkpoint[32]; /* of the folder; "": the weights as they are */
     struct qn_note answer;
+    struct qn_stats_record *counts; /* of a measurement; owned, or NULL */
 };
 
 struct lab_job; /* a question to an ended run, on a thread of its own */
@@ -96,8 +98,10 @@ enum qn_status qn_lab_read_history(struct lab_run *run, struct qn_err *err);
 /* Steps after the newest one that metrics.jsonl knows. */
 void qn_lab_refill(struct lab_run *run);
 
-/* lab_asks.c: an answer has come (QN_NOTE_REPLY). */
-void qn_lab_take_reply(struct qn_lab *lab, const struct qn_note *reply);
+/* lab_asks.c: an answer has come (QN_NOTE_REPLY), with what was counted or
+ * NULL, which it takes. */
+void qn_lab_take_reply(struct qn_lab *lab, const struct qn_note *reply,
+                       struct qn_stats_record *counts);
 /* The run's worker is gone: what it left unanswered is asked of its folder. */
 void qn_lab_reroute_asks(struct qn_lab *lab, qn_run_id run);
 void qn_lab_free_asks(struct qn_lab *lab);

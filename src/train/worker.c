@@ -28,12 +28,20 @@ struct note_node {
     struct qn_note note;
 };
 
+/* What a measurement counted: too much for a note, so it waits beside them. */
+struct counts_node {
+    struct counts_node *next;
+    uint64_t ticket;
+    struct qn_stats_record *counts; /* owned */
+};
+
 struct qn_outlet {
     struct qn_wake *wake; /* borrowed */
     struct qn_ring *steps;
     struct qn_latest *stats;
     pthread_mutex_t lock;
     struct note_node *first, *last; /* by lock */
+    struct counts_node *counts;     /* by lock; in no order */
     bool failure_told;              /* worker's thread */
 };
 
@@ -72,6 +80,12 @@ void qn_outlet_free(struct qn_outlet *o)
         struct note_node *next = o->first->next;
         free(o->first);
         o->first = next;
+    }
+    while (o->counts != NULL) {
+        struct counts_node *next = o->counts->next;
+        free(o->counts->counts);
+        free(o->counts);
+        o->counts = next;
     }
     qn_mutex_fini(&o->lock);
     qn_latest_free(o->stats);
@@ -113,6 +127,19 @@ static void put_note(void *user, const struct qn_note *n)
     o->last = node;
     qn_unlock(&o->lock);
     qn_wake_up(o->wake);
+}
+
+/* Takes the counts; before the note that tells of them. */
+static void put_counts(struct qn_outlet *o, uint64_t ticket,
+                       struct qn_stats_record *counts)
+{
+    struct counts_node *node = qn_xmalloc(sizeof *node);
+    node->ticket = ticket;
+    node->counts = counts;
+    qn_lock(&o->lock);
+    node->next = o->counts;
+    o->counts = node;
+    qn_unlock(&o->lock);
 }
 
 struct qn_sink qn_outlet_sink(struct qn_outlet *o)
@@ -207,6 +234,25 @@ static void sample(struct qn_worker *w, const struct qn_command *c)
     reply(w, c, &n, status, &err);
 }
 
+static void measure(struct qn_worker *w, const struct qn_command *c)
+{
+    struct qn_note n = blank_note(w, QN_NOTE_REPLY);
+    struct qn_measure *m = qn_trainer_measure(w->trainer);
+    struct qn_stats_record *counts = qn_xcalloc(1, sizeof *counts);
+    struct qn_err err = {""};
+    qn_measure_set_interrupt(m, stop_asked, w);
+    enum qn_status status =
+        qn_measure_stats(m, c->split, c->of, c->near, counts, &err);
+    n.split = c->split;
+    if (status == QN_OK && c->ticket != 0) {
+        counts->step = n.step; /* of the weights as they are */
+        put_counts(w->outlet, c->ticket, counts);
+    } else {
+        free(counts);
+    }
+    reply(w, c, &n, status, &err);
+}
+
 static void resume(struct qn_worker *w)
 {
     w->held = false;
@@ -242,6 +288,9 @@ static void obey(struct qn_worker *w, const struct qn_command *c)
         return;
     case QN_CMD_SAMPLE:
         sample(w, c);
+        return;
+    case QN_CMD_MEASURE:
+        measure(w, c);
         return;
     }
     reply(w, c, &n, status, &err);
@@ -413,6 +462,25 @@ bool qn_worker_take_note(struct qn_worker *w, struct qn_note *out)
     *out = node->note;
     free(node);
     return true;
+}
+
+struct qn_stats_record *qn_worker_take_counts(struct qn_worker *w,
+                                              uint64_t ticket)
+{
+    struct qn_outlet *o = w->outlet;
+    qn_lock(&o->lock);
+    struct counts_node **at = &o->counts;
+    while (*at != NULL && (*at)->ticket != ticket) {
+        at = &(*at)->next;
+    }
+    struct counts_node *node = *at;
+    if (node != NULL) {
+        *at = node->next;
+    }
+    qn_unlock(&o->lock);
+    struct qn_stats_record *counts = node != NULL ? node->counts : NULL;
+    free(node);
+    return counts;
 }
 
 const struct qn_stats_record *qn_worker_take_stats(struct qn_worker *w)

@@ -20,13 +20,16 @@ enum qn_command_kind {
     QN_CMD_SET,        /* key, text = value */
     QN_CMD_CHECKPOINT, /* answered */
     QN_CMD_EVALUATE,   /* split; answered */
-    QN_CMD_SAMPLE      /* text = prompt, length, temperature, seed; answered */
+    QN_CMD_SAMPLE,     /* text = prompt, length, temperature, seed; answered */
+    QN_CMD_MEASURE     /* split, of, near; answered, counts apart */
 };
 
 struct qn_command {
     enum qn_command_kind kind;
     bool save;
     enum qn_split split;
+    unsigned of; /* set of enum qn_quantity: bits 1u << quantity */
+    double near;
     int length;
     double temperature;
     int64_t seed;
@@ -62,6 +65,10 @@ void qn_worker_join(struct qn_worker *w);
 bool qn_worker_take_step(struct qn_worker *w, struct qn_step_record *out);
 bool qn_worker_take_note(struct qn_worker *w, struct qn_note *out);
 const struct qn_stats_record *qn_worker_take_stats(struct qn_worker *w);
+/* The counts that the reply to this ticket tells of: the caller frees them.
+ * NULL for any other ticket, and once they were taken. */
+struct qn_stats_record *qn_worker_take_counts(struct qn_worker *w,
+                                              uint64_t ticket);
 uint64_t qn_worker_dropped_steps(const struct qn_worker *w);
 
 /* Put as much of text into the note as fits, cut between code points. */
