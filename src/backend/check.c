@@ -71,6 +71,51 @@ void qn_check_qrnn_grad(const struct qn_qrnn *l, const struct qn_qrnn_grad *g)
     }
 }
 
+void qn_check_lstm(const struct qn_lstm *l)
+{
+    qn_check_seq(&l->x);
+    qn_check_seq(&l->out);
+    QN_ASSERT(l->hidden >= 1);
+    QN_ASSERT(l->out.width == l->hidden && same_rows(&l->x, &l->out));
+    check_dropout(&l->dropout);
+
+    size_t hidden = (size_t)l->hidden;
+    size_t batch = (size_t)l->x.batch;
+    size_t rows = batch * (size_t)l->x.steps;
+    qn_check_tensor(l->weight_ih, 4 * hidden * (size_t)l->x.width);
+    qn_check_tensor(l->weight_hh, 4 * hidden * hidden);
+    qn_check_tensor(l->bias, 4 * hidden);
+    qn_check_tensor(l->h0, batch * hidden);
+    qn_check_tensor(l->c0, batch * hidden);
+    qn_check_tensor(l->cells, rows * hidden);
+    qn_check_tensor(l->hiddens, rows * hidden);
+    qn_check_tensor(l->saved, rows * 4 * hidden);
+}
+
+static void check_if_there(struct qn_tensor t, size_t count)
+{
+    if (t.buffer)
+        qn_check_tensor(t, count);
+}
+
+void qn_check_lstm_grad(const struct qn_lstm *l, const struct qn_lstm_grad *g)
+{
+    qn_check_lstm(l);
+    qn_check_seq(&g->d_out);
+    QN_ASSERT(g->d_out.width == l->hidden && same_rows(&g->d_out, &l->x));
+    qn_check_tensor(g->d_weight_ih, l->weight_ih.count);
+    qn_check_tensor(g->d_weight_hh, l->weight_hh.count);
+    qn_check_tensor(g->d_bias, l->bias.count);
+    check_if_there(g->d_last_h, l->h0.count);
+    check_if_there(g->d_last_c, l->c0.count);
+    check_if_there(g->d_h0, l->h0.count);
+    check_if_there(g->d_c0, l->c0.count);
+    if (g->d_x.buffer) {
+        qn_check_seq(&g->d_x);
+        QN_ASSERT(g->d_x.width == l->x.width && same_rows(&g->d_x, &l->x));
+    }
+}
+
 void qn_check_embed(const struct qn_seq *rows, struct qn_tensor table,
                     struct qn_tensor ids)
 {
@@ -109,9 +154,10 @@ void qn_check_update(const struct qn_update *u, struct qn_tensor w,
 {
     qn_check_tensor(w, w.count);
     qn_check_tensor(g, w.count);
-    if (u->kind == QN_SGD)
-        return;
-    QN_ASSERT(u->t >= 1);
-    qn_check_tensor(m, w.count);
-    qn_check_tensor(v, w.count);
+    if (u->kind == QN_ADAM || (u->kind == QN_SGD && u->momentum != 0.0))
+        qn_check_tensor(m, w.count);
+    if (u->kind != QN_SGD)
+        qn_check_tensor(v, w.count);
+    if (u->kind == QN_ADAM)
+        QN_ASSERT(u->t >= 1);
 }

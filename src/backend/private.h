@@ -55,6 +55,9 @@ void qn_check_seq(const struct qn_seq *seq);
 void qn_check_qrnn(const struct qn_qrnn *layer);
 void qn_check_qrnn_grad(const struct qn_qrnn *layer,
                         const struct qn_qrnn_grad *grad);
+void qn_check_lstm(const struct qn_lstm *layer);
+void qn_check_lstm_grad(const struct qn_lstm *layer,
+                        const struct qn_lstm_grad *grad);
 void qn_check_embed(const struct qn_seq *rows, struct qn_tensor table,
                     struct qn_tensor ids);
 void qn_check_linear(struct qn_tensor y, const struct qn_seq *x,

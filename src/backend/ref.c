@@ -21,6 +21,13 @@ static size_t ref_qrnn_workspace(struct qn_backend *be, const struct qn_qrnn *l)
     return 0; /* nothing is kept between calls */
 }
 
+static size_t ref_lstm_workspace(struct qn_backend *be, const struct qn_lstm *l)
+{
+    (void)be;
+    (void)l;
+    return 0;
+}
+
 static const struct qn_backend_ops ref_ops = {
     .name = "ref",
     .free = ref_free,
@@ -39,6 +46,9 @@ static const struct qn_backend_ops ref_ops = {
     .qrnn = qn_ref_qrnn,
     .qrnn_grad = qn_ref_qrnn_grad,
     .qrnn_workspace = ref_qrnn_workspace,
+    .lstm = qn_ref_lstm,
+    .lstm_grad = qn_ref_lstm_grad,
+    .lstm_workspace = ref_lstm_workspace,
     .linear = qn_ref_linear,
     .linear_grad = qn_ref_linear_grad,
     .softmax_xent = qn_ref_softmax_xent,

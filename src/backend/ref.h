@@ -4,6 +4,8 @@
 
 #include "backend/private.h"
 
+#include <math.h>
+
 /* Element j of a row after dropout; x is of no account where it is dropped. */
 static inline double qn_ref_dropped(const struct qn_mask *mask, uint32_t row,
                                     size_t j, double x)
@@ -14,9 +16,18 @@ static inline double qn_ref_dropped(const struct qn_mask *mask, uint32_t row,
     return keep ? x * (double)mask->scale : 0.0;
 }
 
+static inline double qn_ref_sigmoid(double a)
+{
+    return 1.0 / (1.0 + exp(-a));
+}
+
 void qn_ref_qrnn(struct qn_backend *be, const struct qn_qrnn *layer);
 void qn_ref_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
                       const struct qn_qrnn_grad *grad);
+
+void qn_ref_lstm(struct qn_backend *be, const struct qn_lstm *layer);
+void qn_ref_lstm_grad(struct qn_backend *be, const struct qn_lstm *layer,
+                      const struct qn_lstm_grad *grad);
 
 void qn_ref_embed(struct qn_backend *be, struct qn_seq out,
                   struct qn_tensor table, struct qn_tensor ids,

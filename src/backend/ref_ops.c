@@ -1,5 +1,4 @@
-/* ref_ops.c - embedding, decoder, loss and optimisers of the reference backend.
- */
+/* ref_ops.c - embedding, decoder and loss of the reference backend. */
 #include "backend/ref.h"
 
 #include "base/mem.h"
@@ -165,48 +164,4 @@ void qn_ref_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
                 row[v] = 0.0f;
         }
     }
-}
-
-void qn_ref_grad_norm(struct qn_backend *be, struct qn_tensor g)
-{
-    struct qn_host *host = (struct qn_host *)be;
-    qn_check_tensor(g, g.count);
-    const float *x = qn_floats(g);
-    for (size_t i = 0; i < g.count; i++)
-        host->square_sum += (double)x[i] * (double)x[i];
-}
-
-static void adam(const struct qn_update *u, double scale, float *w,
-                 const float *g, float *m, float *v, size_t n)
-{
-    double correct1 = 1.0 - pow(u->beta1, (double)u->t);
-    double correct2 = 1.0 - pow(u->beta2, (double)u->t);
-    for (size_t i = 0; i < n; i++) {
-        double grad = scale * (double)g[i];
-        double m1 = u->beta1 * (double)m[i] + (1.0 - u->beta1) * grad;
-        double v1 = u->beta2 * (double)v[i] + (1.0 - u->beta2) * grad * grad;
-        double step = m1 / correct1 / (sqrt(v1 / correct2) + u->eps);
-        m[i] = (float)m1;
-        v[i] = (float)v1;
-        w[i] = (float)((double)w[i] - u->lr * step);
-    }
-}
-
-void qn_ref_update(struct qn_backend *be, const struct qn_update *u,
-                   struct qn_tensor w, struct qn_tensor g, struct qn_tensor m,
-                   struct qn_tensor v)
-{
-    const struct qn_host *host = (const struct qn_host *)be;
-    qn_check_update(u, w, g, m, v);
-    if (!qn_host_step_finite(host))
-        return;
-    double scale = qn_host_clip_scale(host, u->clip_norm);
-    float *to = qn_floats(w);
-    const float *grad = qn_floats(g);
-    if (u->kind == QN_ADAM) {
-        adam(u, scale, to, grad, qn_floats(m), qn_floats(v), w.count);
-        return;
-    }
-    for (size_t i = 0; i < w.count; i++)
-        to[i] = (float)((double)to[i] - u->lr * scale * (double)grad[i]);
 }
