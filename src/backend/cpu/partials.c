@@ -34,34 +34,52 @@ float *qn_partials_bias(const struct qn_partials *p, int part)
     return p->biases + (size_t)part * qn_lines(p->n_bias);
 }
 
+/* The parts of one of the two, to be added to its sum. */
 struct add_job {
     const struct qn_kernels *kernels;
-    const struct qn_partials *partials;
-    const struct qn_batch *batch;
+    float *sum;         /* [n] */
+    const float *parts; /* [slices - first_slice, n] */
+    size_t n;
+    int first_slice, slices;
+    const struct qn_batch *batch; /* skip slices without a block; NULL: none */
 };
 
 static void add_task(void *arg, int task)
 {
     const struct add_job *job = arg;
-    const struct qn_partials *p = job->partials;
     size_t from = (size_t)task * COLUMNS;
-    size_t n = p->n_weight - from < COLUMNS ? p->n_weight - from : COLUMNS;
-    for (int s = 1; s < p->slices; s++) {
-        if (qn_n_blocks(job->batch, s) == 0)
+    size_t n = job->n - from < COLUMNS ? job->n - from : COLUMNS;
+    for (int s = job->first_slice; s < job->slices; s++) {
+        if (job->batch && qn_n_blocks(job->batch, s) == 0)
             continue;
         const float *part =
-            p->weights + (size_t)(s - 1) * qn_lines(p->n_weight);
-        job->kernels->add(p->d_weight + from, part + from, n);
+            job->parts + (size_t)(s - job->first_slice) * qn_lines(job->n);
+        job->kernels->add(job->sum + from, part + from, n);
     }
+}
+
+static void add_parts(struct qn_cpu *cpu, struct add_job *job)
+{
+    int tasks = (int)((job->n + COLUMNS - 1) / COLUMNS);
+    if (tasks > 0 && job->slices > job->first_slice)
+        qn_pool_run(cpu->host.pool, tasks, add_task, job);
 }
 
 void qn_partials_add(struct qn_cpu *cpu, const struct qn_partials *p,
                      const struct qn_batch *batch)
 {
-    struct add_job job = {cpu->kernels, p, batch};
-    int tasks = (int)((p->n_weight + COLUMNS - 1) / COLUMNS);
-    if (p->slices > 1)
-        qn_pool_run(cpu->host.pool, tasks, add_task, &job);
-    for (int part = 0; part < p->slices; part++)
-        cpu->kernels->add(p->d_bias, qn_partials_bias(p, part), p->n_bias);
+    struct add_job weights = {.kernels = cpu->kernels,
+                              .sum = p->d_weight,
+                              .parts = p->weights,
+                              .n = p->n_weight,
+                              .first_slice = 1,
+                              .slices = p->slices,
+                              .batch = batch};
+    struct add_job biases = {.kernels = cpu->kernels,
+                             .sum = p->d_bias,
+                             .parts = p->biases,
+                             .n = p->n_bias,
+                             .slices = p->slices};
+    add_parts(cpu, &weights);
+    add_parts(cpu, &biases);
 }

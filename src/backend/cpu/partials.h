@@ -8,7 +8,7 @@
 
 struct qn_partials {
     float *d_weight, *d_bias; /* the sums: added to */
-    size_t n_weight, n_bias;
+    size_t n_weight, n_bias;  /* n_bias 0: no bias */
     int slices;
     float *weights; /* [slices - 1, n_weight]: slice 0 adds to the sum */
     float *biases;  /* [slices, n_bias] */

@@ -65,28 +65,44 @@ static struct matrix windows(const struct qn_product *p,
     return copied;
 }
 
+size_t qn_product_bias_at(const struct qn_product *p, int t)
+{
+    if (p->bias_steps <= 1)
+        return 0;
+    return (size_t)((p->bias_first + t) % p->bias_steps) * p->outputs;
+}
+
+static void fill_bias(const struct qn_product *p, const struct qn_block *block)
+{
+    float *y = y_of(p, block);
+    for (int b = 0; b < block->sequences; b++)
+        for (int t = block->from; t < block->from + block->steps; t++) {
+            memcpy(y, p->bias + qn_product_bias_at(p, t),
+                   p->outputs * sizeof *y);
+            y += p->outputs;
+        }
+}
+
 /* The bias goes in before the product is added to it: with beta = 0 the BLAS
  * would pass over y just so, to clear it. */
 void qn_product_forward(const struct qn_product *p,
                         const struct qn_block *block, float *work)
 {
     struct matrix x = windows(p, block, work);
-    float *y = y_of(p, block);
-    int rows = block->sequences * block->steps;
-    for (int i = 0; i < rows; i++)
-        memcpy(y + (size_t)i * p->outputs, p->bias, p->outputs * sizeof *y);
+    if (p->bias)
+        fill_bias(p, block);
     struct qn_gemm product = {
-        .c = y,
+        .c = y_of(p, block),
         .a = x.data,
         .b = p->weight,
-        .m = rows,
+        .m = block->sequences * block->steps,
         .n = (int)p->outputs,
         .k = (int)window_floats(p),
         .lda = x.pitch,
         .ldb = window_floats(p),
         .ldc = p->outputs,
         .trans_b = true,
-        .beta = 1.0f,
+        .beta = p->bias ? 1.0f : 0.0f,
     };
     qn_gemm(&product);
 }

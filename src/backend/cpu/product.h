@@ -1,6 +1,8 @@
 /* product.h - the product of a causal window with a weight, block by block.
  *
- *     y[b, t] = W x[b, t-n+1 .. t] + bias          W [outputs, n, D]
+ *     y[b, t] = W x[b, t-n+1 .. t] + bias[(bias_first + t) mod bias_steps]
+ *
+ * with W [outputs, n, D] and bias [bias_steps, outputs], or none.
  *
  * The windows of a block are copied into a matrix [rows, n*D] first: the copy
  * stays in the cache and costs a hundredth of the product, and what follows is
@@ -20,12 +22,17 @@ struct qn_product {
     struct qn_seq x;
     int window;
     size_t outputs;
-    const float *weight, *bias;
+    const float *weight;
+    const float *bias;          /* NULL: none */
+    int bias_steps, bias_first; /* bias_steps 0 or 1: one for all steps */
     float *y; /* [B, T, outputs]; on the way back its gradient */
 };
 
 /* Floats of work that a block of this many rows takes. */
 size_t qn_product_work(const struct qn_product *p, int rows);
+
+/* Where the bias of step t begins, in elements. */
+size_t qn_product_bias_at(const struct qn_product *p, int t);
 
 /* y = the product and the bias, in the rows of the block. */
 void qn_product_forward(const struct qn_product *p,
