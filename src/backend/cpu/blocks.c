@@ -23,6 +23,12 @@ static struct qn_block slice_of(const struct qn_batch *b, int slice)
     return all;
 }
 
+int qn_slice_rows(const struct qn_batch *batch, int slice)
+{
+    struct qn_block all = slice_of(batch, slice);
+    return all.sequences * all.steps;
+}
+
 static int divide_up(int n, int by)
 {
     return (n + by - 1) / by;

@@ -21,6 +21,8 @@ struct qn_block {
 
 /* Then a slice holds no sequence from start to end. */
 bool qn_batch_by_time(const struct qn_batch *batch);
+/* Rows of a slice, of all its sequences together; 0 when it has none. */
+int qn_slice_rows(const struct qn_batch *batch, int slice);
 int qn_n_blocks(const struct qn_batch *batch, int slice);
 /* Block i of a slice: by sequence, then by time. */
 struct qn_block qn_block_at(const struct qn_batch *batch, int slice, int i);

@@ -204,6 +204,86 @@ static void drop_add(float *restrict y, const float *restrict x,
     }
 }
 
+static void zoneout(float *f, const struct qn_drop *d, size_t n)
+{
+    const struct qn_drop k = *d;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        uint32_t bits = qn_rng_bits(k.row, k.first + (uint32_t)j);
+        f[j] = bits >= k.threshold ? f[j] : 1.0f;
+    }
+}
+
+static void zoneout_keep(float *restrict f, const float *restrict keep,
+                         size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        f[j] = keep[j] == 0.0f ? 1.0f : f[j];
+}
+
+/* Inlined with 'rows' constant, so that the inner loop is unrolled and the
+ * outer one becomes vector code. */
+static inline void moments_loop(double *restrict sum, double *restrict square,
+                                const float *restrict x,
+                                const float *restrict shift, size_t rows,
+                                size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        float sum_j = 0.0f;
+        float square_j = 0.0f;
+        for (size_t r = 0; r < rows; r++) {
+            float apart = x[r * n + j] - shift[j];
+            sum_j += apart;
+            square_j += apart * apart;
+        }
+        sum[j] += (double)sum_j;
+        square[j] += (double)square_j;
+    }
+}
+
+static void moments(double *sum, double *square, const float *x,
+                    const float *shift, size_t rows, size_t n)
+{
+    enum { AT_ONCE = 8 };
+    size_t r = 0;
+    for (; r + AT_ONCE <= rows; r += AT_ONCE)
+        moments_loop(sum, square, x + r * n, shift, AT_ONCE, n);
+    for (; r < rows; r++)
+        moments_loop(sum, square, x + r * n, shift, 1, n);
+}
+
+/* Neither is restrict: y may be a. */
+static void norm(float *y, const float *a, const struct qn_norm_map *map,
+                 size_t n)
+{
+    const struct qn_norm_map m = *map;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++)
+        y[j] = (a[j] - m.mean[j]) * m.scale[j] + m.shift[j];
+}
+
+static void norm_sums(float *sum, float *dot, const float *dy, const float *a,
+                      const struct qn_norm_map *map, size_t n)
+{
+    const struct qn_norm_map m = *map;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        sum[j] += dy[j];
+        dot[j] += dy[j] * ((a[j] - m.mean[j]) * m.inverse[j]);
+    }
+}
+
+static void norm_grad(float *dy, const float *a, const struct qn_norm_map *map,
+                      size_t n)
+{
+    const struct qn_norm_map m = *map;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        float through = m.mean_dy[j] + (a[j] - m.mean[j]) * m.slope[j];
+        dy[j] = m.scale[j] * (dy[j] - through);
+    }
+}
+
 /* Sixteen maxima side by side: not every compiler reorders a single one. */
 static float max(const float *x, size_t n)
 {
@@ -298,6 +378,12 @@ const struct qn_kernels QN_KERNELS = {
     .cell_grad = cell_grad,
     .drop = drop,
     .drop_add = drop_add,
+    .zoneout = zoneout,
+    .zoneout_keep = zoneout_keep,
+    .moments = moments,
+    .norm = norm,
+    .norm_sums = norm_sums,
+    .norm_grad = norm_grad,
     .max = max,
     .exp_sum = exp_sum,
     .scale = scale,

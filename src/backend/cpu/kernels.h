@@ -29,6 +29,14 @@ struct qn_drop {
     float scale;
 };
 
+/* Batch normalisation, by channel; xhat = (a - mean) inverse. */
+struct qn_norm_map {
+    const float *mean, *inverse;
+    const float *scale, *shift;   /* forward: y = (a - mean) scale + shift */
+    const float *mean_dy, *slope; /* backward: of dy, and of dy xhat times
+                                     inverse */
+};
+
 struct qn_adam {
     float scale; /* of the gradient: clipping */
     float beta1, one_minus_beta1, beta2, one_minus_beta2;
@@ -65,6 +73,24 @@ struct qn_kernels {
     /* y += the same */
     void (*drop_add)(float *y, const float *x, const struct qn_drop *drop,
                      size_t n);
+
+    /* f = 1 where drop() would give 0, or where keep is 0; else f stays. */
+    void (*zoneout)(float *f, const struct qn_drop *drop, size_t n);
+    void (*zoneout_keep)(float *f, const float *keep, size_t n);
+
+    /* x [rows, n]: sum += x - shift, square += (x - shift)^2, by column. Float
+     * sums of at most 8 rows, added in double. */
+    void (*moments)(double *sum, double *square, const float *x,
+                    const float *shift, size_t rows, size_t n);
+    /* y = (a - mean) scale + shift; y may be a. */
+    void (*norm)(float *y, const float *a, const struct qn_norm_map *map,
+                 size_t n);
+    /* sum += dy, dot += dy xhat */
+    void (*norm_sums)(float *sum, float *dot, const float *dy, const float *a,
+                      const struct qn_norm_map *map, size_t n);
+    /* dy = scale (dy - mean_dy - (a - mean) slope) */
+    void (*norm_grad)(float *dy, const float *a, const struct qn_norm_map *map,
+                      size_t n);
 
     float (*max)(const float *x, size_t n); /* n >= 1; NaN do not count */
     /* y = exp(x - max); returns the sum. y may be x, or NULL: only the sum. */

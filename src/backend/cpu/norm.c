@@ -1,0 +1,186 @@
+/* norm.c - statistics of channels and the maps made of them. */
+#include "backend/cpu/norm.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t qn_norm_work(int slices, size_t channels)
+{
+    size_t doubles = (size_t)slices * 2 * qn_lines(channels);
+    return doubles * (sizeof(double) / sizeof(float)) + 4 * qn_lines(channels);
+}
+
+void qn_norm_open(struct qn_norm_job *job, float *work)
+{
+    size_t each = qn_lines(job->channels);
+    size_t doubles = (size_t)job->split->slices * 2 * each;
+    job->inverse = work;
+    job->scale = work + each;
+    job->mean_dy = work + 2 * each;
+    job->slope = work + 3 * each;
+    job->sums = (double *)(void *)(work + 4 * each);
+    memset(job->sums, 0, doubles * sizeof *job->sums);
+}
+
+/* Sums of a slice: first, then second at + channels. */
+static double *sums_of(const struct qn_norm_job *job, int slice)
+{
+    return job->sums + (size_t)slice * 2 * qn_lines(job->channels);
+}
+
+/* Rows of a block lie one after the other. */
+static size_t first_row(const struct qn_norm_job *job,
+                        const struct qn_block *block)
+{
+    return (size_t)block->first * (size_t)job->split->steps +
+           (size_t)block->from;
+}
+
+static const float *raw_rows(const struct qn_norm_job *job,
+                             const struct qn_block *block)
+{
+    return qn_floats(job->norm->raw) + first_row(job, block) * job->channels;
+}
+
+static const float *slice_row(const struct qn_norm_job *job, int slice)
+{
+    struct qn_block block = qn_block_at(job->split, slice, 0);
+    return raw_rows(job, &block);
+}
+
+void qn_norm_take_block(const struct qn_norm_job *job, int slice,
+                        const struct qn_block *block)
+{
+    double *sums = sums_of(job, slice);
+    job->kernels->moments(
+        sums, sums + job->channels, raw_rows(job, block), slice_row(job, slice),
+        (size_t)(block->sequences * block->steps), job->channels);
+}
+
+/* What some rows of one channel are like. */
+struct moments {
+    double count, mean, square; /* sum of squared differences from the mean */
+};
+
+/* 'shift' is what the sums are of differences from. */
+static struct moments moments_of(double count, double shift, double sum,
+                                 double square)
+{
+    double mean = sum / count;
+    double rest = square - sum * mean;
+    struct moments m = {count, shift + mean, rest < 0.0 ? 0.0 : rest};
+    return m;
+}
+
+static struct moments merge(struct moments a, struct moments b)
+{
+    double count = a.count + b.count;
+    double apart = b.mean - a.mean;
+    struct moments m = {count, a.mean + apart * (b.count / count),
+                        a.square + b.square +
+                            apart * apart * (a.count * b.count / count)};
+    return m;
+}
+
+static struct moments channel(const struct qn_norm_job *job, size_t j)
+{
+    struct moments all = {0};
+    for (int s = 0; s < job->split->slices; s++) {
+        int rows = qn_slice_rows(job->split, s);
+        if (rows == 0)
+            continue;
+        const double *sums = sums_of(job, s);
+        double shift = (double)slice_row(job, s)[j];
+        all = merge(all,
+                    moments_of(rows, shift, sums[j], sums[job->channels + j]));
+    }
+    return all;
+}
+
+void qn_norm_finish(const struct qn_norm_job *job)
+{
+    float *mean = qn_floats(job->norm->mean);
+    float *var = qn_floats(job->norm->var);
+    for (size_t j = 0; j < job->channels; j++) {
+        struct moments m = channel(job, j);
+        mean[j] = (float)m.mean;
+        var[j] = (float)(m.square / m.count);
+    }
+}
+
+void qn_norm_prepare(const struct qn_norm_job *job)
+{
+    const float *gain = qn_floats(job->norm->gain);
+    const float *var = qn_floats(job->norm->var);
+    for (size_t j = 0; j < job->channels; j++) {
+        double inverse = 1.0 / sqrt((double)var[j] + QN_NORM_EPS);
+        job->inverse[j] = (float)inverse;
+        job->scale[j] = (float)((double)gain[j] * inverse);
+    }
+}
+
+static struct qn_norm_map map_of(const struct qn_norm_job *job)
+{
+    struct qn_norm_map map = {.mean = qn_floats(job->norm->mean),
+                              .inverse = job->inverse,
+                              .scale = job->scale,
+                              .shift = qn_floats(job->norm->shift),
+                              .mean_dy = job->mean_dy,
+                              .slope = job->slope};
+    return map;
+}
+
+void qn_norm_row(const struct qn_norm_job *job, float *y, const float *a)
+{
+    struct qn_norm_map map = map_of(job);
+    job->kernels->norm(y, a, &map, job->channels);
+}
+
+void qn_norm_row_sums(const struct qn_norm_job *job, float *sums,
+                      const float *dy, const float *a)
+{
+    struct qn_norm_map map = map_of(job);
+    job->kernels->norm_sums(sums, sums + job->channels, dy, a, &map,
+                            job->channels);
+}
+
+void qn_norm_add_sums(const struct qn_norm_job *job, int slice,
+                      const float *sums)
+{
+    double *to = sums_of(job, slice);
+    for (size_t j = 0; j < 2 * job->channels; j++)
+        to[j] += (double)sums[j];
+}
+
+/* In evaluation mean and var are constants, and nothing goes back through them.
+ */
+void qn_norm_finish_grad(const struct qn_norm_job *job, float *d_gain,
+                         float *d_shift)
+{
+    size_t n = job->channels;
+    double rows = (double)job->split->sequences * (double)job->split->steps;
+    double share = job->norm->batch ? 1.0 / rows : 0.0;
+    for (size_t j = 0; j < n; j++) {
+        double sum = 0.0;
+        double dot = 0.0;
+        for (int s = 0; s < job->split->slices; s++) {
+            sum += sums_of(job, s)[j];
+            dot += sums_of(job, s)[n + j];
+        }
+        d_shift[j] = (float)((double)d_shift[j] + sum);
+        d_gain[j] = (float)((double)d_gain[j] + dot);
+        job->mean_dy[j] = (float)(share * sum);
+        job->slope[j] = (float)(share * dot * (double)job->inverse[j]);
+    }
+}
+
+void qn_norm_block_grad(const struct qn_norm_job *job, float *dy,
+                        const struct qn_block *block)
+{
+    struct qn_norm_map map = map_of(job);
+    size_t n = job->channels;
+    const float *a = raw_rows(job, block);
+    dy += first_row(job, block) * n;
+    for (int r = 0; r < block->sequences * block->steps; r++)
+        job->kernels->norm_grad(dy + (size_t)r * n, a + (size_t)r * n, &map, n);
+}
