@@ -1,0 +1,43 @@
+/* qrnn.h - what both ways of the QRNN layer share: the job, its scratch, and
+ * where the rows of a step lie. */
+#ifndef QN_BACKEND_CPU_QRNN_H
+#define QN_BACKEND_CPU_QRNN_H
+
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/norm.h"
+#include "backend/cpu/partials.h"
+#include "backend/cpu/product.h"
+
+struct qn_qrnn_job {
+    const struct qn_kernels *kernels;
+    const struct qn_qrnn *layer;
+    const struct qn_qrnn_grad *grad; /* backward */
+    struct qn_product product;
+    struct qn_batch batch;
+    struct qn_mask dropout, zoneout;
+    size_t hidden, outputs, candidates; /* H, G*H, floats of candidates */
+    float *saved;
+    struct qn_norm_job norm;     /* with batch normalisation */
+    struct qn_partials partials; /* backward */
+    float *work;                 /* [slices, task_work], partials, norm */
+    size_t task_work;
+    size_t product_work; /* of a task's; scratch of the way back follows */
+};
+
+/* Shapes only: neither tensors nor work are touched. */
+struct qn_qrnn_job qn_qrnn_open(struct qn_cpu *cpu,
+                                const struct qn_qrnn *layer);
+/* Take the layer's pointers and the workspace, once the job is where it stays;
+ * false when there is none. */
+bool qn_qrnn_start(struct qn_cpu *cpu, struct qn_qrnn_job *job);
+
+float *qn_qrnn_task_work(const struct qn_qrnn_job *job, int task);
+/* Row (b, t) of a tensor [B, T, ...]. */
+size_t qn_qrnn_row(const struct qn_qrnn_job *job, int b, int t);
+/* The pre-activations of a step before they were normalised. */
+const float *qn_qrnn_raw(const struct qn_qrnn_job *job, int b, int t);
+/* The cell step (b, t), its pointers set. */
+struct qn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t);
+struct qn_drop qn_qrnn_drop(const struct qn_mask *mask, int b, int t);
+
+#endif
