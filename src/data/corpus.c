@@ -3,10 +3,23 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "data/source.h"
+#include "data/stream.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The level that has these symbols, what a vocabulary of them holds, and what
+ * an error counts. */
+static const struct {
+    const char *level, *holds, *counts;
+} kinds[] = {
+    [QN_SYMBOL_CODE_POINT] = {"char", "characters", "symbols"},
+    [QN_SYMBOL_BYTE] = {"byte", "bytes", "symbols"},
+    [QN_SYMBOL_WORD] = {"word", "words", "words"},
+};
 
 static const char *const split_names[QN_N_SPLITS] = {
     [QN_TRAIN] = "train",
@@ -51,11 +64,6 @@ bool qn_split_parse(const char *name, enum qn_split *out)
     return false;
 }
 
-static enum qn_symbol_kind kind_of(const struct qn_corpus_spec *spec)
-{
-    return spec->bytes ? QN_SYMBOL_BYTE : QN_SYMBOL_CODE_POINT;
-}
-
 static bool has_path(const struct qn_corpus_spec *spec, enum qn_split split)
 {
     return spec->path[split] != NULL && spec->path[split][0] != '\0';
@@ -75,7 +83,8 @@ static void to_lower(struct qn_bytes *text)
 static void warn_of_nul(const struct opening *o, enum qn_split split)
 {
     const struct qn_bytes *text = &o->file[split];
-    if (!o->spec->bytes && memchr(text->data, '\0', text->len) != NULL) {
+    if (o->spec->kind != QN_SYMBOL_BYTE &&
+        memchr(text->data, '\0', text->len) != NULL) {
         qn_log_write(o->log, QN_LOG_WARN,
                      "%s: holds NUL characters; if it is no text, "
                      "data.level=byte suits it better",
@@ -99,14 +108,19 @@ static enum qn_status read_split(struct opening *o, enum qn_split split,
     }
     qn_sha256_hex(text->data, text->len, c->sha256[split]);
     size_t n_symbols;
-    status = qn_symbols_count(kind_of(o->spec), text->data, text->len,
-                              &n_symbols, err);
+    status =
+        qn_symbols_count(o->spec->kind, text->data, text->len, &n_symbols, err);
     if (status != QN_OK) {
         return qn_fail_in(err, status, c->path[split]);
     }
     warn_of_nul(o, split);
     if (o->spec->lower) {
         to_lower(text);
+    }
+    qn_stream_join(o->spec->stream, text);
+    if (text->len == 0) {
+        return qn_fail(err, QN_EFORMAT, "%s: holds white space only",
+                       c->path[split]);
     }
     o->span[split] = (struct span){text->data, text->len};
     return QN_OK;
@@ -131,20 +145,31 @@ static enum qn_status check_fractions(const double cut[QN_N_SPLITS],
     return QN_OK;
 }
 
-/* Bytes of the last n symbols of a valid text. */
-static size_t tail_bytes(enum qn_symbol_kind kind, const struct span *s,
-                         size_t n)
+size_t qn_split_cut(double fraction, size_t n)
 {
-    size_t at = s->len;
-    while (n > 0 && at > 0) {
-        at--;
-        /* Bytes 10xxxxxx continue a code point. */
-        if (kind == QN_SYMBOL_BYTE ||
-            ((unsigned char)s->text[at] & 0xc0) != 0x80) {
-            n--;
-        }
+    double product = fraction * (double)n;
+    /* Neither 0.29 nor 0.29 * 100 is exact: what is nearer to the next whole
+     * number than those errors reach was meant to be it. */
+    return (size_t)(product * (1 + 4 * DBL_EPSILON));
+}
+
+/* Cut the last symbols off train for split i. */
+static void cut_split(struct opening *o, enum qn_split i, size_t n)
+{
+    struct qn_corpus *c = o->corpus;
+    struct span *train = &o->span[QN_TRAIN];
+    size_t n_left;
+    (void)qn_symbols_count(o->spec->kind, train->text, train->len, &n_left,
+                           NULL); /* read as valid */
+    size_t at = qn_symbols_tail(o->spec->kind, train->text, train->len, n_left,
+                                n < n_left ? n : n_left);
+    if (at == train->len) {
+        return;
     }
-    return s->len - at;
+    o->span[i] = (struct span){train->text + at, train->len - at};
+    train->len = at;
+    c->path[i] = qn_xstrdup(c->path[QN_TRAIN]);
+    memcpy(c->sha256[i], c->sha256[QN_TRAIN], sizeof c->sha256[i]);
 }
 
 /* Cut the splits without a path off the end of train: test is last. */
@@ -158,72 +183,83 @@ static enum qn_status cut_splits(struct opening *o, struct qn_err *err)
     if (status != QN_OK || !has_path(o->spec, QN_TRAIN)) {
         return status;
     }
-    struct qn_corpus *c = o->corpus;
-    struct span *train = &o->span[QN_TRAIN];
-    enum qn_symbol_kind kind = kind_of(o->spec);
+    const struct span *train = &o->span[QN_TRAIN];
     size_t n = 0;
-    (void)qn_symbols_count(kind, train->text, train->len, &n, NULL);
+    (void)qn_symbols_count(o->spec->kind, train->text, train->len, &n, NULL);
     for (int i = QN_N_SPLITS - 1; i >= QN_VALID; i--) {
-        if (has_path(o->spec, (enum qn_split)i)) {
-            continue;
+        if (!has_path(o->spec, (enum qn_split)i)) {
+            cut_split(o, (enum qn_split)i, qn_split_cut(cut[i], n));
         }
-        size_t bytes = tail_bytes(kind, train, (size_t)(cut[i] * (double)n));
-        if (bytes == 0) {
-            continue;
-        }
-        train->len -= bytes;
-        o->span[i] = (struct span){train->text + train->len, bytes};
-        c->path[i] = qn_xstrdup(c->path[QN_TRAIN]);
-        memcpy(c->sha256[i], c->sha256[QN_TRAIN], sizeof c->sha256[i]);
     }
     return QN_OK;
 }
 
-/* Ids by first appearance: in train, and for bytes in all splits. Code points
- * that only another split has share the row of <unk>. */
-static void learn_vocab(struct opening *o)
+/* Ids by first appearance: in train, and for bytes in all splits. Symbols that
+ * only another split has share the row of <unk>. */
+static enum qn_status learn_vocab(struct opening *o, struct qn_err *err)
 {
-    struct qn_vocab *v = qn_vocab_new(kind_of(o->spec));
+    const struct qn_corpus_spec *spec = o->spec;
+    struct qn_corpus *c = o->corpus;
+    c->vocab = spec->kind == QN_SYMBOL_WORD
+                   ? qn_vocab_new_words(spec->eos, spec->unk)
+                   : qn_vocab_new(spec->kind);
     for (int i = 0; i < QN_N_SPLITS; i++) {
         const struct span *s = &o->span[i];
-        if (i == QN_TRAIN || o->spec->bytes) {
-            (void)qn_vocab_learn(v, s->text, s->len, NULL); /* read as valid */
+        if (s->len == 0 || (i != QN_TRAIN && spec->kind != QN_SYMBOL_BYTE)) {
+            continue;
+        }
+        enum qn_status status = qn_vocab_learn(c->vocab, s->text, s->len, err);
+        if (status != QN_OK) {
+            return qn_fail_in(err, status, c->path[i]);
         }
     }
     for (int i = QN_VALID; i < QN_N_SPLITS; i++) {
-        if (!qn_vocab_covers(v, o->span[i].text, o->span[i].len)) {
-            qn_vocab_add_unk(v);
+        if (!qn_vocab_covers(c->vocab, o->span[i].text, o->span[i].len)) {
+            qn_vocab_add_unk(c->vocab);
         }
     }
-    o->corpus->vocab = v;
+    int size = qn_vocab_size(c->vocab);
+    bool has_unk = qn_vocab_unk(c->vocab) != QN_UNK;
+    if (size - has_unk < 2) {
+        return qn_fail(err, QN_EFORMAT,
+                       "%s: holds one kind of symbol only, nothing to learn",
+                       c->path[QN_TRAIN]);
+    }
+    return QN_OK;
+}
+
+static enum qn_status check_size(const struct opening *o, struct qn_err *err)
+{
+    const struct qn_corpus_spec *spec = o->spec;
+    const struct qn_vocab *v = o->corpus->vocab;
+    int size = qn_vocab_size(v);
+    if (spec->vocab_size == 0 || spec->vocab_size == size) {
+        return QN_OK;
+    }
+    return qn_fail(err, QN_EUSAGE,
+                   "data.vocab_size is %d, the text has %d %s%s",
+                   spec->vocab_size, size, kinds[spec->kind].counts,
+                   qn_vocab_unk(v) == QN_UNK      ? ""
+                   : spec->kind == QN_SYMBOL_WORD ? ", counting the one for "
+                                                    "unknown words"
+                                                  : ", counting <unk>");
 }
 
 static enum qn_status take_vocab(struct opening *o, struct qn_err *err)
 {
     const struct qn_corpus_spec *spec = o->spec;
+    enum qn_status status = QN_OK;
     if (spec->vocab == NULL) {
-        learn_vocab(o);
-    } else if (qn_vocab_kind(spec->vocab) == kind_of(spec)) {
+        status = learn_vocab(o, err);
+    } else if (qn_vocab_kind(spec->vocab) == spec->kind) {
         o->corpus->vocab = qn_vocab_copy(spec->vocab);
     } else {
         return qn_fail(err, QN_EUSAGE,
                        "data.level is %s, the vocabulary of the run holds %s",
-                       spec->bytes ? "byte" : "char",
-                       spec->bytes ? "characters" : "bytes");
+                       kinds[spec->kind].level,
+                       kinds[qn_vocab_kind(spec->vocab)].holds);
     }
-    int size = qn_vocab_size(o->corpus->vocab);
-    bool has_unk = qn_vocab_unk(o->corpus->vocab) != QN_UNK;
-    if (spec->vocab == NULL && size - has_unk < 2) {
-        return qn_fail(err, QN_EFORMAT,
-                       "%s: holds one kind of symbol only, nothing to learn",
-                       o->corpus->path[QN_TRAIN]);
-    }
-    if (spec->vocab_size != 0 && spec->vocab_size != size) {
-        return qn_fail(
-            err, QN_EUSAGE, "data.vocab_size is %d, the text has %d symbols%s",
-            spec->vocab_size, size, has_unk ? ", counting <unk>" : "");
-    }
-    return QN_OK;
+    return status == QN_OK ? check_size(o, err) : status;
 }
 
 static enum qn_status encode_splits(struct opening *o, struct qn_err *err)
@@ -243,8 +279,47 @@ static enum qn_status encode_splits(struct opening *o, struct qn_err *err)
     return QN_OK;
 }
 
+static enum qn_status check_name(const char *key, const char *name,
+                                 struct qn_err *err)
+{
+    size_t len = name != NULL ? strlen(name) : 0;
+    for (size_t i = 0; i < len; i++) {
+        if (qn_is_blank(name[i])) {
+            return qn_fail(err, QN_EUSAGE, "%s is \"%s\", must be one word",
+                           key, name);
+        }
+    }
+    size_t n;
+    enum qn_status status =
+        qn_symbols_count(QN_SYMBOL_CODE_POINT, name, len, &n, err);
+    return status != QN_OK ? qn_fail_in(err, QN_EUSAGE, key) : QN_OK;
+}
+
+static enum qn_status check_words(const struct qn_corpus_spec *spec,
+                                  struct qn_err *err)
+{
+    if (spec->stream != QN_TEXT_PLAIN) {
+        return qn_fail(err, QN_EUSAGE,
+                       "data.stream is %s, must be plain with data.level=word",
+                       spec->stream == QN_TEXT_PTB49 ? "ptb49" : "ptb50");
+    }
+    enum qn_status status = check_name("data.eos", spec->eos, err);
+    if (status == QN_OK) {
+        status = check_name("data.unk", spec->unk, err);
+    }
+    if (status == QN_OK && spec->eos != NULL && spec->unk != NULL &&
+        spec->eos[0] != '\0' && qn_str_eq(spec->eos, spec->unk)) {
+        return qn_fail(err, QN_EUSAGE, "data.eos and data.unk are both \"%s\"",
+                       spec->eos);
+    }
+    return status;
+}
+
 static enum qn_status fill(struct opening *o, struct qn_err *err)
 {
+    if (o->spec->kind == QN_SYMBOL_WORD && check_words(o->spec, err) != QN_OK) {
+        return QN_EUSAGE;
+    }
     if (!has_path(o->spec, QN_TRAIN) && o->spec->vocab == NULL) {
         return qn_fail(err, QN_EUSAGE, "data.train names no text");
     }

@@ -1,7 +1,8 @@
 /* corpus.h - a text in three splits, as ids in memory.
  *
- * Ids count by first appearance in train (char) or in all splits (byte). <unk>
- * has a row only when valid or test hold a code point that train has not.
+ * Ids count by first appearance in train (char, word) or in all splits (byte).
+ * <unk> has a row only when valid or test hold a symbol that train has not; a
+ * word of that name in train is it.
  * Paths are looked for as given, then under the data folder; x and x.gz stand
  * for each other. "builtin:kjv" is the King James Bible of Debian's bible-kjv,
  * made once and cached; where that is not installed, a text of a seeded grammar
@@ -21,17 +22,29 @@ enum qn_split { QN_TRAIN, QN_VALID, QN_TEST, QN_N_SPLITS };
 const char *qn_split_name(enum qn_split split); /* "train", "valid", "test" */
 bool qn_split_parse(const char *name, enum qn_split *out);
 
+/* A text's lines as one stream of characters or bytes. Plain: as they are.
+ * Otherwise each line loses the white space at both its ends and then begins
+ * with one space, empty lines being dropped (ptb49), or ends with a newline,
+ * the last line as well (ptb50). */
+enum qn_text_stream { QN_TEXT_PLAIN, QN_TEXT_PTB49, QN_TEXT_PTB50 };
+
 struct qn_corpus_spec {
     const char *path[QN_N_SPLITS]; /* "" or NULL: cut from train */
     double fraction[QN_N_SPLITS];  /* for those cut; 0 = an empty split */
-    bool bytes;                    /* byte level, else char */
-    bool lower;                    /* ASCII letters to lower case */
-    int vocab_size;                /* 0 = unchecked */
-    const char *data_dir;          /* NULL: QUERN_DATA, then XDG data */
-    const struct qn_vocab *vocab;  /* a run's fixed vocabulary, or NULL */
+    enum qn_symbol_kind kind;
+    bool lower;                   /* ASCII letters to lower case */
+    enum qn_text_stream stream;   /* not of words */
+    const char *eos, *unk;        /* words; NULL or "": "<eos>", "<unk>" */
+    int vocab_size;               /* 0 = unchecked */
+    const char *data_dir;         /* NULL: QUERN_DATA, then XDG data */
+    const struct qn_vocab *vocab; /* a run's fixed vocabulary, or NULL */
 };
 
 struct qn_corpus;
+
+/* Symbols of n that a fraction cuts off: its product with n as a decimal
+ * number, rounded down. */
+size_t qn_split_cut(double fraction, size_t n);
 
 /* Every error is one sentence with the file's name. data.train may be empty
  * only with a fixed vocabulary: then just the named splits have text. */

@@ -1,6 +1,7 @@
 /* vocab_text.c - a vocabulary as vocab.txt, and back. */
 #include "data/vocab.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
@@ -65,10 +66,25 @@ static void add_symbol(enum qn_symbol_kind kind, uint32_t symbol,
     }
 }
 
+void qn_word_escape(const char *word, size_t len, struct qn_str *out)
+{
+    uint32_t code = 0;
+    for (size_t at = 0; at < len;) {
+        bool valid = qn_symbol_next(QN_SYMBOL_WORD, word, len, &at, &code);
+        QN_ASSERT(valid);
+        add_symbol(QN_SYMBOL_WORD, code, out);
+    }
+}
+
 void qn_vocab_text(const struct qn_vocab *v, struct qn_str *out)
 {
+    bool words = qn_vocab_kind(v) == QN_SYMBOL_WORD;
     for (int id = 0; id < qn_vocab_size(v); id++) {
-        if (id == qn_vocab_unk(v)) {
+        if (words) {
+            size_t len;
+            const char *word = qn_vocab_word(v, id, &len);
+            qn_word_escape(word, len, out);
+        } else if (id == qn_vocab_unk(v)) {
             qn_str_add(out, UNK_LINE);
         } else {
             add_symbol(qn_vocab_kind(v), qn_vocab_symbol(v, id), out);
@@ -104,7 +120,20 @@ static bool is_symbol(enum qn_symbol_kind kind, uint32_t symbol)
     return symbol < 0xd800 || (symbol > 0xdfff && symbol <= 0x10ffff);
 }
 
-/* A line that begins with a backslash. */
+/* Bytes of the escape at the start of s, as far as its first letters tell. */
+static size_t escape_len(const char *s, size_t len)
+{
+    if (len > 1 && s[1] == 'x') {
+        return len < 4 ? len : 4;
+    }
+    const char *brace = len > 1 && s[1] == 'u' ? memchr(s, '}', len) : NULL;
+    if (brace != NULL) {
+        return (size_t)(brace - s) + 1;
+    }
+    return len < 2 ? len : 2;
+}
+
+/* An escape and nothing after it. */
 static bool parse_escape(const char *line, size_t len, uint32_t *symbol)
 {
     for (size_t i = 0; len == 2 && i < N_ESCAPES; i++) {
@@ -130,42 +159,98 @@ static bool parse_symbol(enum qn_symbol_kind kind, const char *line, size_t len,
     return taken > 0 && (size_t)taken == len && is_plain(kind, *symbol);
 }
 
+/* A line as the word that it shows. */
+static bool parse_word(const char *line, size_t len, struct qn_str *word)
+{
+    for (size_t at = 0; at < len;) {
+        uint32_t symbol = 0;
+        size_t next = at;
+        if (line[at] == '\\') {
+            next += escape_len(line + at, len - at);
+        } else {
+            next += (size_t)qn_utf8_decode(line + at, len - at, &symbol);
+        }
+        if (!parse_symbol(QN_SYMBOL_WORD, line + at, next - at, &symbol) ||
+            (symbol < 0x80 && qn_is_blank((char)symbol))) {
+            return false;
+        }
+        char utf8[4];
+        qn_str_add_bytes(word, utf8, (size_t)qn_utf8_encode(symbol, utf8));
+        at = next;
+    }
+    return len > 0;
+}
+
+static bool add_word_line(struct qn_vocab *v, const char *line, size_t len)
+{
+    struct qn_str word = {0};
+    bool taken = parse_word(line, len, &word);
+    if (taken) {
+        qn_vocab_add_word(v, word.text, word.len);
+    }
+    qn_str_free(&word);
+    return taken;
+}
+
 static bool is_unk_line(const char *line, size_t len)
 {
     return len == strlen(UNK_LINE) && memcmp(line, UNK_LINE, len) == 0;
 }
 
-static enum qn_status add_line(struct qn_vocab *v, const char *line, size_t len,
-                               int number, struct qn_err *err)
+static bool add_symbol_line(struct qn_vocab *v, const char *line, size_t len)
 {
-    int before = qn_vocab_size(v);
     uint32_t symbol;
     if (is_unk_line(line, len)) {
         qn_vocab_add_unk(v);
-    } else if (parse_symbol(qn_vocab_kind(v), line, len, &symbol)) {
-        qn_vocab_add(v, symbol);
-    } else {
-        return qn_fail(err, QN_EFORMAT, "line %d is not one %s", number,
-                       qn_vocab_kind(v) == QN_SYMBOL_BYTE ? "byte" : "symbol");
+        return true;
+    }
+    if (!parse_symbol(qn_vocab_kind(v), line, len, &symbol)) {
+        return false;
+    }
+    qn_vocab_add(v, symbol);
+    return true;
+}
+
+static enum qn_status add_line(struct qn_vocab *v, const char *line, size_t len,
+                               struct qn_err *err)
+{
+    static const char *const what[] = {
+        [QN_SYMBOL_CODE_POINT] = "symbol",
+        [QN_SYMBOL_BYTE] = "byte",
+        [QN_SYMBOL_WORD] = "word",
+    };
+    enum qn_symbol_kind kind = qn_vocab_kind(v);
+    int before = qn_vocab_size(v);
+    bool taken = kind == QN_SYMBOL_WORD ? add_word_line(v, line, len)
+                                        : add_symbol_line(v, line, len);
+    if (!taken) {
+        return qn_fail(err, QN_EFORMAT, "line %d is not one %s", before + 1,
+                       what[kind]);
     }
     if (qn_vocab_size(v) == before) {
         return qn_fail(err, QN_EFORMAT,
-                       "line %d repeats the symbol of an earlier line", number);
+                       "line %d repeats the %s of an earlier "
+                       "line",
+                       before + 1, kind == QN_SYMBOL_WORD ? "word" : "symbol");
+    }
+    if (qn_vocab_size(v) > QN_MAX_WORDS) {
+        return qn_fail(err, QN_EFORMAT, "holds more than %d words",
+                       QN_MAX_WORDS);
     }
     return QN_OK;
 }
 
-enum qn_status qn_vocab_parse(enum qn_symbol_kind kind, const char *text,
-                              size_t len, struct qn_vocab **out,
-                              struct qn_err *err)
+/* Every line into v, which is the caller's or, after an error, freed. */
+static enum qn_status parse_lines(struct qn_vocab *v, const char *text,
+                                  size_t len, struct qn_vocab **out,
+                                  struct qn_err *err)
 {
-    struct qn_vocab *v = qn_vocab_new(kind);
     enum qn_status status = QN_OK;
     for (size_t at = 0; at < len && status == QN_OK;) {
         const char *line = text + at;
         const char *end = memchr(line, '\n', len - at);
         size_t line_len = end != NULL ? (size_t)(end - line) : len - at;
-        status = add_line(v, line, line_len, qn_vocab_size(v) + 1, err);
+        status = add_line(v, line, line_len, err);
         at += line_len + 1;
     }
     if (status == QN_OK && qn_vocab_size(v) == 0) {
@@ -177,4 +262,18 @@ enum qn_status qn_vocab_parse(enum qn_symbol_kind kind, const char *text,
     }
     *out = v;
     return QN_OK;
+}
+
+enum qn_status qn_vocab_parse(enum qn_symbol_kind kind, const char *text,
+                              size_t len, struct qn_vocab **out,
+                              struct qn_err *err)
+{
+    return parse_lines(qn_vocab_new(kind), text, len, out, err);
+}
+
+enum qn_status qn_vocab_parse_words(const char *eos, const char *unk,
+                                    const char *text, size_t len,
+                                    struct qn_vocab **out, struct qn_err *err)
+{
+    return parse_lines(qn_vocab_new_words(eos, unk), text, len, out, err);
 }

@@ -17,7 +17,9 @@ enum qn_status qn_text_vocab(const char *run_path, const struct qn_spec *spec,
                              struct qn_vocab **out, struct qn_err *err);
 
 /* Ids of a prompt, written as the text was read (data.lower); the caller frees
- * them. A symbol that the vocabulary lacks is QN_EUSAGE naming it. */
+ * them. Invalid UTF-8 and a symbol that the vocabulary lacks are QN_EUSAGE; a
+ * word that it lacks becomes <unk> where there is one. Of words, an empty
+ * prompt is the end symbol: the sample begins a line. */
 enum qn_status qn_text_prompt(const struct qn_vocab *vocab,
                               const struct qn_spec *spec, const char *prompt,
                               int32_t **ids, size_t *n, struct qn_err *err);

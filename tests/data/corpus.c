@@ -152,8 +152,9 @@ static void cuts_count_symbols_and_not_bytes(void **state)
                "\xc3\xa9"
                "a");
     qn_corpus_free(c);
-    c = opened(w, (struct qn_corpus_spec){
-                      .path = {path}, .fraction = {0, 0, 0.2}, .bytes = true});
+    c = opened(w, (struct qn_corpus_spec){.path = {path},
+                                          .fraction = {0, 0, 0.2},
+                                          .kind = QN_SYMBOL_BYTE});
     check_text(c, QN_TEST,
                "\xc3\xa9"
                "a");
@@ -191,8 +192,9 @@ static void bytes_count_over_all_splits_without_unk(void **state)
     char *test = put(w, "b",
                      "\x01"
                      "b");
-    struct qn_corpus *c = opened(
-        w, (struct qn_corpus_spec){.path = {train, "", test}, .bytes = true});
+    struct qn_corpus *c =
+        opened(w, (struct qn_corpus_spec){.path = {train, "", test},
+                                          .kind = QN_SYMBOL_BYTE});
     const struct qn_vocab *v = qn_corpus_vocab(c);
     assert_int_equal(qn_vocab_size(v), 4);
     assert_int_equal(qn_vocab_unk(v), QN_UNK);
@@ -370,7 +372,8 @@ static void nul_characters_are_taken_with_a_warning(void **state)
     qn_corpus_free(c);
     assert_int_equal(w->n_heard, 1);
     assert_true(strstr(w->heard, "holds NUL characters") != NULL);
-    c = opened(w, (struct qn_corpus_spec){.path = {path}, .bytes = true});
+    c = opened(w,
+               (struct qn_corpus_spec){.path = {path}, .kind = QN_SYMBOL_BYTE});
     assert_int_equal(w->n_heard, 1);
     qn_corpus_free(c);
     free(path);
@@ -424,7 +427,7 @@ static void a_fixed_vocabulary_is_kept(void **state)
                "ab");
     assert_true(qn_vocab_equal(qn_corpus_vocab(c), v));
     qn_corpus_free(c);
-    spec.bytes = true;
+    spec.kind = QN_SYMBOL_BYTE;
     check_refused(w, spec, QN_EUSAGE,
                   "data.level is byte, the vocabulary of the run holds "
                   "characters");
