@@ -33,6 +33,43 @@ static void check_dropout(const struct qn_dropout *d)
     QN_ASSERT(d->p >= 0.0 && d->p < 1.0);
 }
 
+/* The outputs of a layer's product, G*H. */
+static size_t qrnn_outputs(const struct qn_qrnn *l)
+{
+    return (size_t)qn_n_gates(l->activation, l->pooling) * (size_t)l->hidden;
+}
+
+static size_t qrnn_rows(const struct qn_qrnn *l)
+{
+    return (size_t)l->x.batch * (size_t)l->x.steps;
+}
+
+/* One bias for all steps or some of them; none beside a norm, whose shift takes
+ * its place. */
+static void check_bias(const struct qn_qrnn *l)
+{
+    if (l->norm.on) {
+        QN_ASSERT(!l->bias.buffer);
+        return;
+    }
+    QN_ASSERT(l->bias_steps >= 1 && l->bias_first >= 0);
+    qn_check_tensor(l->bias, (size_t)l->bias_steps * qrnn_outputs(l));
+}
+
+static void check_norm(const struct qn_qrnn *l)
+{
+    const struct qn_norm *norm = &l->norm;
+    size_t outputs = qrnn_outputs(l);
+    if (!norm->on)
+        return;
+    qn_check_tensor(norm->gain, outputs);
+    qn_check_tensor(norm->shift, outputs);
+    qn_check_tensor(norm->mean, outputs);
+    qn_check_tensor(norm->var, outputs);
+    if (norm->batch || norm->raw.buffer)
+        qn_check_tensor(norm->raw, qrnn_rows(l) * outputs);
+}
+
 void qn_check_qrnn(const struct qn_qrnn *l)
 {
     qn_check_seq(&l->x);
@@ -41,17 +78,34 @@ void qn_check_qrnn(const struct qn_qrnn *l)
     QN_ASSERT(l->x.history >= l->window - 1);
     QN_ASSERT(l->out.width == l->hidden && same_rows(&l->x, &l->out));
     check_dropout(&l->dropout);
+    check_dropout(&l->zoneout);
 
     size_t hidden = (size_t)l->hidden;
     size_t batch = (size_t)l->x.batch;
-    size_t rows = batch * (size_t)l->x.steps;
-    size_t outputs = (size_t)qn_n_gates(l->activation, l->pooling) * hidden;
+    size_t rows = qrnn_rows(l);
+    size_t outputs = qrnn_outputs(l);
     size_t inputs = (size_t)l->window * (size_t)l->x.width;
+    if (l->zoneout_keep.buffer)
+        qn_check_tensor(l->zoneout_keep, rows * hidden);
     qn_check_tensor(l->weight, outputs * inputs);
-    qn_check_tensor(l->bias, outputs);
+    check_bias(l);
+    check_norm(l);
     qn_check_tensor(l->c0, batch * hidden);
     qn_check_tensor(l->cells, rows * hidden);
     qn_check_tensor(l->saved, rows * outputs);
+}
+
+/* What stands in for the bias, and what the way back needs of the norm. */
+static void check_bias_grad(const struct qn_qrnn *l,
+                            const struct qn_qrnn_grad *g)
+{
+    if (!l->norm.on) {
+        qn_check_tensor(g->d_bias, l->bias.count);
+        return;
+    }
+    qn_check_tensor(g->d_gain, qrnn_outputs(l));
+    qn_check_tensor(g->d_shift, qrnn_outputs(l));
+    qn_check_tensor(l->norm.raw, qrnn_rows(l) * qrnn_outputs(l));
 }
 
 void qn_check_qrnn_grad(const struct qn_qrnn *l, const struct qn_qrnn_grad *g)
@@ -60,7 +114,7 @@ void qn_check_qrnn_grad(const struct qn_qrnn *l, const struct qn_qrnn_grad *g)
     qn_check_seq(&g->d_out);
     QN_ASSERT(g->d_out.width == l->hidden && same_rows(&g->d_out, &l->x));
     qn_check_tensor(g->d_weight, l->weight.count);
-    qn_check_tensor(g->d_bias, l->bias.count);
+    check_bias_grad(l, g);
     if (g->d_last_c.buffer)
         qn_check_tensor(g->d_last_c, l->c0.count);
     if (g->d_c0.buffer)

@@ -2,8 +2,10 @@
  *
  * Notation of backend.h. Blocks of a row of 'saved' [G*H] are found by number:
  * candidates first, then f, o, i. Within a segment c and its gradient are
- * carried in double. */
+ * carried in double. Pre-activations are not kept for batch norm's way back:
+ * they are computed again, so norm.raw stays as it is. */
 #include "backend/ref.h"
+#include "backend/ref_norm.h"
 
 #include "base/mem.h"
 
@@ -15,40 +17,60 @@ struct ref_layer {
     const struct qn_qrnn *l;
     size_t hidden, in, window, outputs; /* H, D, n, G*H */
     int candidates;
-    const float *weight, *bias, *c0;
+    const float *weight, *c0;
+    const float *bias;               /* NULL with norm */
+    struct qn_ref_channel *channels; /* [G*H], owned; NULL without norm */
+    const float *keep;               /* zoneout_keep or NULL */
     float *cells, *saved;
-    struct qn_mask mask;
+    struct qn_mask mask, zoneout;
 };
+
+static const float *floats_or_null(struct qn_tensor t)
+{
+    return t.buffer ? qn_floats(t) : NULL;
+}
 
 static struct ref_layer open_layer(const struct qn_qrnn *l)
 {
+    size_t gates = (size_t)qn_n_gates(l->activation, l->pooling);
     struct ref_layer r = {
         .l = l,
         .hidden = (size_t)l->hidden,
         .in = (size_t)l->x.width,
         .window = (size_t)l->window,
-        .outputs = l->bias.count,
+        .outputs = gates * (size_t)l->hidden,
         .candidates = qn_n_candidates(l->activation),
         .weight = qn_floats(l->weight),
-        .bias = qn_floats(l->bias),
         .c0 = qn_floats(l->c0),
+        .bias = floats_or_null(l->bias),
+        .keep = floats_or_null(l->zoneout_keep),
         .cells = qn_floats(l->cells),
         .saved = qn_floats(l->saved),
         .mask = qn_mask_of(&l->dropout),
+        .zoneout = qn_mask_of(&l->zoneout),
     };
     return r;
 }
 
+/* Row (b, t) of the B*T. */
+static size_t row_index(const struct ref_layer *r, int b, int t)
+{
+    return (size_t)b * (size_t)r->l->x.steps + (size_t)t;
+}
+
+static size_t n_rows(const struct ref_layer *r)
+{
+    return (size_t)r->l->x.batch * (size_t)r->l->x.steps;
+}
+
 static float *saved_row(const struct ref_layer *r, int b, int t)
 {
-    return r->saved +
-           ((size_t)b * (size_t)r->l->x.steps + (size_t)t) * r->outputs;
+    return r->saved + row_index(r, b, t) * r->outputs;
 }
 
 static float *cells_row(const struct ref_layer *r, int b, int t)
 {
-    return r->cells +
-           ((size_t)b * (size_t)r->l->x.steps + (size_t)t) * r->hidden;
+    return r->cells + row_index(r, b, t) * r->hidden;
 }
 
 static double sigmoid(double a)
@@ -89,17 +111,68 @@ static double activate_slope(enum qn_activation kind, double alpha, double y)
     return 0.0;
 }
 
-/* a[t] for output g: the bias and the window's product. */
-static double preactivation(const struct ref_layer *r, int b, int t, size_t g)
+/* The window's product for output g. */
+static double product(const struct ref_layer *r, int b, int t, size_t g)
 {
     const float *w = r->weight + g * r->window * r->in;
-    double sum = (double)r->bias[g];
+    double sum = 0.0;
     for (int tap = 0; tap < r->l->window; tap++) {
         const float *x = qn_row(&r->l->x, b, t - r->l->window + 1 + tap);
         for (size_t d = 0; d < r->in; d++)
             sum += (double)w[(size_t)tap * r->in + d] * (double)x[d];
     }
     return sum;
+}
+
+/* The row of the bias for step t. */
+static int bias_row(const struct ref_layer *r, int t)
+{
+    return (r->l->bias_first + t) % r->l->bias_steps;
+}
+
+/* a[t] for output g, or a' with norm. */
+static double preactivation(const struct ref_layer *r, int b, int t, size_t g)
+{
+    double a = product(r, b, t, g);
+    if (r->channels)
+        return qn_ref_normalised(&r->channels[g], a);
+    return a + (double)r->bias[(size_t)bias_row(r, t) * r->outputs + g];
+}
+
+/* The products of output g at all rows, [B*T]. */
+static void product_column(const struct ref_layer *r, double *column, size_t g)
+{
+    for (int b = 0; b < r->l->x.batch; b++)
+        for (int t = 0; t < r->l->x.steps; t++)
+            column[row_index(r, b, t)] = product(r, b, t, g);
+}
+
+/* Take the statistics of all channels, and in training write them. */
+static void open_channels(struct ref_layer *r)
+{
+    const struct qn_norm *norm = &r->l->norm;
+    double *column = qn_xcalloc(n_rows(r), sizeof *column);
+    r->channels = qn_xcalloc(r->outputs, sizeof *r->channels);
+    for (size_t g = 0; g < r->outputs; g++) {
+        if (norm->batch)
+            product_column(r, column, g);
+        r->channels[g] = qn_ref_channel_of(norm, g, column, n_rows(r));
+        if (norm->batch) {
+            qn_floats(norm->mean)[g] = (float)r->channels[g].mean;
+            qn_floats(norm->var)[g] = (float)r->channels[g].var;
+        }
+    }
+    free(column);
+}
+
+/* Does zoneout keep the cell of unit h as it was? 'row' is that of its mask. */
+static bool stays(const struct ref_layer *r, int b, int t, uint32_t row,
+                  size_t h)
+{
+    if (r->keep)
+        return r->keep[row_index(r, b, t) * r->hidden + h] == 0.0f;
+    return r->zoneout.on &&
+           qn_rng_bits(row, (uint32_t)h) < r->zoneout.threshold;
 }
 
 /* One row of activated blocks, in double. */
@@ -112,6 +185,11 @@ static void gates_row(const struct ref_layer *r, double *gates, int b, int t)
                        ? activate(r->l->activation, (double)r->l->alpha, a)
                        : sigmoid(a);
     }
+    double *f = gates + n_candidates;
+    uint32_t row = qn_mask_row(&r->zoneout, b, t);
+    for (size_t h = 0; h < r->hidden; h++)
+        if (stays(r, b, t, row, h))
+            f[h] = 1.0;
 }
 
 static void forward_row(const struct ref_layer *r, double *gates, double *c,
@@ -143,6 +221,8 @@ void qn_ref_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)
     (void)be;
     qn_check_qrnn(layer);
     struct ref_layer r = open_layer(layer);
+    if (layer->norm.on)
+        open_channels(&r);
     double *gates = qn_xcalloc(r.outputs, sizeof *gates);
     double *c = qn_xcalloc(r.hidden, sizeof *c);
     for (int b = 0; b < layer->x.batch; b++) {
@@ -151,6 +231,7 @@ void qn_ref_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)
         for (int t = 0; t < layer->x.steps; t++)
             forward_row(&r, gates, c, b, t);
     }
+    free(r.channels);
     free(gates);
     free(c);
 }
@@ -224,20 +305,55 @@ static void backward_cells(const struct ref_layer *r,
     free(dc);
 }
 
-/* Add output g's gradient of weight (all taps) and bias. 'sum' is scratch
- * [n*D]. */
-static void backward_output(const struct ref_layer *r,
+/* From the gradients of the normalised pre-activations to those of the plain
+ * ones, in place, with those of gain and shift on the way. */
+static void backward_norm(const struct ref_layer *r,
+                          const struct qn_qrnn_grad *grad)
+{
+    size_t n = n_rows(r);
+    float *d_gain = qn_floats(grad->d_gain);
+    float *d_shift = qn_floats(grad->d_shift);
+    double *a = qn_xcalloc(n, sizeof *a);
+    double *da = qn_xcalloc(n, sizeof *da);
+    for (size_t g = 0; g < r->outputs; g++) {
+        product_column(r, a, g);
+        struct qn_ref_channel c = qn_ref_channel_of(&r->l->norm, g, a, n);
+        for (size_t i = 0; i < n; i++)
+            da[i] = (double)r->saved[i * r->outputs + g];
+        struct qn_ref_channel_grad sum = qn_ref_channel_back(&c, da, a, n);
+        for (size_t i = 0; i < n; i++)
+            r->saved[i * r->outputs + g] = (float)da[i];
+        d_gain[g] = (float)((double)d_gain[g] + sum.gain);
+        d_shift[g] = (float)((double)d_shift[g] + sum.shift);
+    }
+    free(a);
+    free(da);
+}
+
+/* Row s of the bias is that of every bias_steps-th step. */
+static void backward_bias(const struct ref_layer *r,
+                          const struct qn_qrnn_grad *grad, int s, size_t g)
+{
+    float *db = qn_floats(grad->d_bias) + (size_t)s * r->outputs + g;
+    double sum = 0.0;
+    for (int b = 0; b < r->l->x.batch; b++)
+        for (int t = 0; t < r->l->x.steps; t++)
+            if (bias_row(r, t) == s)
+                sum += (double)saved_row(r, b, t)[g];
+    *db = (float)((double)*db + sum);
+}
+
+/* Add output g's gradient of weight, all taps. 'sum' is scratch [n*D]. */
+static void backward_weight(const struct ref_layer *r,
                             const struct qn_qrnn_grad *grad, double *sum,
                             size_t g)
 {
     size_t inputs = r->window * r->in;
-    double bias = 0.0;
     for (size_t k = 0; k < inputs; k++)
         sum[k] = 0.0;
     for (int b = 0; b < r->l->x.batch; b++)
         for (int t = 0; t < r->l->x.steps; t++) {
             double da = (double)saved_row(r, b, t)[g];
-            bias += da;
             for (size_t k = 0; k < inputs; k++) {
                 int tap = (int)(k / r->in);
                 int at = t - r->l->window + 1 + tap;
@@ -247,8 +363,6 @@ static void backward_output(const struct ref_layer *r,
     float *dw = qn_floats(grad->d_weight) + g * inputs;
     for (size_t k = 0; k < inputs; k++)
         dw[k] = (float)((double)dw[k] + sum[k]);
-    float *db = qn_floats(grad->d_bias);
-    db[g] = (float)((double)db[g] + bias);
 }
 
 /* The gradient of x[b, t, d]: from each later step that has it in its window.
@@ -290,8 +404,13 @@ void qn_ref_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
     struct ref_layer r = open_layer(layer);
     double *sum = qn_xcalloc(r.window * r.in, sizeof *sum);
     backward_cells(&r, grad);
-    for (size_t g = 0; g < r.outputs; g++)
-        backward_output(&r, grad, sum, g);
+    if (layer->norm.on)
+        backward_norm(&r, grad);
+    for (size_t g = 0; g < r.outputs; g++) {
+        for (int s = 0; !layer->norm.on && s < layer->bias_steps; s++)
+            backward_bias(&r, grad, s, g);
+        backward_weight(&r, grad, sum, g);
+    }
     if (grad->d_x.buffer)
         backward_inputs(&r, grad);
     free(sum);
