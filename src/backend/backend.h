@@ -197,7 +197,8 @@ struct qn_backend_ops {
     void (*fill)(struct qn_backend *be, struct qn_tensor dst, float value);
     void (*copy)(struct qn_backend *be, struct qn_tensor dst,
                  struct qn_tensor src);
-    /* dst = a src + b dst, both [count]. */
+    /* dst = a src + b dst, both [count]; what has weight 0 is not read, so that
+     * a NaN in it does not survive. */
     void (*combine)(struct qn_backend *be, struct qn_tensor dst,
                     struct qn_tensor src, double a, double b);
 

@@ -1,8 +1,8 @@
 /* host.c - memory, sequences and the step's result, for backends whose buffers
  * are main memory.
  *
- * Work over rows is split into 'slices' tasks. That changes no value: rows are
- * copied or counted, never summed as floats. */
+ * Work over rows is split into 'slices' tasks. That changes no value: each
+ * element is made of its own sources alone. */
 #include "backend/private.h"
 
 #include "base/mem.h"
@@ -56,8 +56,7 @@ void qn_host_release(struct qn_backend *be, struct qn_buffer *buffer)
     free(buffer);
 }
 
-/* The sticky failure of an operation, told once. */
-static enum qn_status take_failure(struct qn_host *host, struct qn_err *err)
+enum qn_status qn_host_take_failure(struct qn_host *host, struct qn_err *err)
 {
     if (host->missing == 0.0)
         return QN_OK;
@@ -79,7 +78,7 @@ enum qn_status qn_host_read(struct qn_backend *be, struct qn_tensor src,
                             void *dst, struct qn_err *err)
 {
     qn_check_tensor(src, src.count);
-    enum qn_status st = take_failure(host_of(be), err);
+    enum qn_status st = qn_host_take_failure(host_of(be), err);
     if (st != QN_OK)
         return st;
     memcpy(dst, qn_floats(src), src.count * sizeof(float));
@@ -91,13 +90,21 @@ struct flat_job {
     const float *src; /* NULL: fill with value */
     size_t count;
     float value;
+    double a, b; /* of combine */
 };
+
+/* The elements of a task begin at from; returns how many they are. */
+static size_t chunk_at(const struct flat_job *job, int task, size_t *from)
+{
+    *from = (size_t)task * CHUNK;
+    return job->count - *from < CHUNK ? job->count - *from : CHUNK;
+}
 
 static void flat_task(void *arg, int task)
 {
     const struct flat_job *job = arg;
-    size_t from = (size_t)task * CHUNK;
-    size_t n = job->count - from < CHUNK ? job->count - from : CHUNK;
+    size_t from;
+    size_t n = chunk_at(job, task, &from);
     if (job->src) {
         memcpy(job->dst + from, job->src + from, n * sizeof *job->dst);
         return;
@@ -106,10 +113,24 @@ static void flat_task(void *arg, int task)
         job->dst[i] = job->value;
 }
 
-static void run_flat(struct qn_host *host, struct flat_job *job)
+/* In double: one rounding. What has weight 0 is not read. */
+static void combine_task(void *arg, int task)
+{
+    const struct flat_job *job = arg;
+    size_t from;
+    size_t n = chunk_at(job, task, &from);
+    for (size_t i = from; i < from + n; i++) {
+        double new = job->a == 0.0 ? 0.0 : job->a *(double)job->src[i];
+        double old = job->b == 0.0 ? 0.0 : job->b * (double)job->dst[i];
+        job->dst[i] = (float)(new + old);
+    }
+}
+
+static void run_flat(struct qn_host *host, void (*task)(void *arg, int task),
+                     struct flat_job *job)
 {
     int tasks = (int)((job->count + CHUNK - 1) / CHUNK);
-    qn_pool_run(host->pool, tasks, flat_task, job);
+    qn_pool_run(host->pool, tasks, task, job);
 }
 
 void qn_host_fill(struct qn_backend *be, struct qn_tensor dst, float value)
@@ -117,7 +138,7 @@ void qn_host_fill(struct qn_backend *be, struct qn_tensor dst, float value)
     qn_check_tensor(dst, dst.count);
     struct flat_job job = {
         .dst = qn_floats(dst), .count = dst.count, .value = value};
-    run_flat(host_of(be), &job);
+    run_flat(host_of(be), flat_task, &job);
 }
 
 void qn_host_copy(struct qn_backend *be, struct qn_tensor dst,
@@ -127,7 +148,20 @@ void qn_host_copy(struct qn_backend *be, struct qn_tensor dst,
     qn_check_tensor(dst, src.count);
     struct flat_job job = {
         .dst = qn_floats(dst), .src = qn_floats(src), .count = dst.count};
-    run_flat(host_of(be), &job);
+    run_flat(host_of(be), flat_task, &job);
+}
+
+void qn_host_combine(struct qn_backend *be, struct qn_tensor dst,
+                     struct qn_tensor src, double a, double b)
+{
+    qn_check_tensor(src, dst.count);
+    qn_check_tensor(dst, src.count);
+    struct flat_job job = {.dst = qn_floats(dst),
+                           .src = qn_floats(src),
+                           .count = dst.count,
+                           .a = a,
+                           .b = b};
+    run_flat(host_of(be), combine_task, &job);
 }
 
 struct rows_job {
@@ -224,39 +258,12 @@ enum qn_status qn_host_step_end(struct qn_backend *be,
                                 struct qn_step_result *out, struct qn_err *err)
 {
     struct qn_host *host = host_of(be);
-    enum qn_status st = take_failure(host, err);
+    enum qn_status st = qn_host_take_failure(host, err);
     if (st != QN_OK)
         return st;
     out->loss_sum = host->loss_sum;
     out->count = host->count;
     out->norm = sqrt(host->square_sum);
     out->finite = qn_host_step_finite(host);
-    return QN_OK;
-}
-
-static void count_task(void *arg, int task)
-{
-    const struct rows_job *job = arg;
-    const struct qn_seq *seq = job->dst;
-    struct qn_hist *hist = &job->host->hists[task];
-    int rows = seq->batch * seq->steps;
-    int end = qn_split(rows, job->host->slices, task + 1);
-    qn_hist_init(hist, job->value);
-    for (int i = qn_split(rows, job->host->slices, task); i < end; i++)
-        qn_hist_add(hist, nth_row(seq, i), (size_t)seq->width);
-}
-
-enum qn_status qn_host_count(struct qn_backend *be, struct qn_seq seq,
-                             struct qn_hist *h, struct qn_err *err)
-{
-    struct qn_host *host = host_of(be);
-    qn_check_seq(&seq);
-    enum qn_status st = take_failure(host, err);
-    if (st != QN_OK)
-        return st;
-    struct rows_job job = {.host = host, .dst = &seq, .value = h->threshold};
-    qn_pool_run(host->pool, host->slices, count_task, &job);
-    for (int s = 0; s < host->slices; s++)
-        qn_hist_merge(h, &host->hists[s]);
     return QN_OK;
 }

@@ -35,6 +35,8 @@ enum qn_status qn_host_read(struct qn_backend *be, struct qn_tensor src,
 void qn_host_fill(struct qn_backend *be, struct qn_tensor dst, float value);
 void qn_host_copy(struct qn_backend *be, struct qn_tensor dst,
                   struct qn_tensor src);
+void qn_host_combine(struct qn_backend *be, struct qn_tensor dst,
+                     struct qn_tensor src, double a, double b);
 void qn_host_fill_seq(struct qn_backend *be, struct qn_seq dst, float value);
 void qn_host_copy_seq(struct qn_backend *be, struct qn_seq dst,
                       struct qn_seq src);
@@ -45,6 +47,16 @@ enum qn_status qn_host_step_end(struct qn_backend *be,
                                 struct qn_step_result *out, struct qn_err *err);
 enum qn_status qn_host_count(struct qn_backend *be, struct qn_seq seq,
                              struct qn_hist *h, struct qn_err *err);
+enum qn_status qn_host_count_qrnn(struct qn_backend *be,
+                                  const struct qn_qrnn *layer,
+                                  enum qn_quantity what, const int *n_real,
+                                  struct qn_hist *h, struct qn_err *err);
+enum qn_status qn_host_count_lstm(struct qn_backend *be,
+                                  const struct qn_lstm *layer,
+                                  enum qn_quantity what, const int *n_real,
+                                  struct qn_hist *h, struct qn_err *err);
+/* The sticky failure of an operation, told once. */
+enum qn_status qn_host_take_failure(struct qn_host *host, struct qn_err *err);
 /* May the optimiser use this step's gradients, and scaled by what? */
 bool qn_host_step_finite(const struct qn_host *host);
 double qn_host_clip_scale(const struct qn_host *host, double clip_norm);

@@ -37,6 +37,7 @@ static const struct qn_backend_ops ref_ops = {
     .read = qn_host_read,
     .fill = qn_host_fill,
     .copy = qn_host_copy,
+    .combine = qn_host_combine,
     .fill_seq = qn_host_fill_seq,
     .copy_seq = qn_host_copy_seq,
     .shift_history = qn_host_shift_history,
@@ -57,6 +58,8 @@ static const struct qn_backend_ops ref_ops = {
     .update = qn_ref_update,
     .step_end = qn_host_step_end,
     .count = qn_host_count,
+    .count_qrnn = qn_host_count_qrnn,
+    .count_lstm = qn_host_count_lstm,
 };
 
 struct qn_backend *qn_ref_new(void)
