@@ -28,16 +28,17 @@ enum qn_status qn_model_new(struct qn_backend *be, const struct qn_spec *spec,
     m->vocab = vocab;
     qn_param_list_init(&m->params, &m->spec, vocab);
     size_t count = m->params.count;
+    size_t trained = m->params.trained;
     if (!get_tensor(be, count, &m->weights) ||
-        !get_tensor(be, count, &m->grads)) {
+        !get_tensor(be, trained, &m->grads)) {
         char size[32];
         size_t trainable = m->params.trainable;
+        double bytes = ((double)count + (double)trained) * sizeof(float);
         qn_model_free(m);
         return qn_fail(err, QN_ENOMEM,
                        "%zu parameters and their gradients need %s of memory, "
                        "which cannot be had",
-                       trainable,
-                       qn_format_bytes(size, sizeof size, (double)count * 8));
+                       trainable, qn_format_bytes(size, sizeof size, bytes));
     }
     *out = m;
     return QN_OK;
@@ -60,7 +61,7 @@ void qn_model_free(struct qn_model *m)
 
 /* Initial weights of one tensor, block by block: [rows, fan-in] each, every
  * block from a key of its own. */
-static void init_param(struct qn_model *m, int i, uint64_t seed)
+static void draw_param(struct qn_model *m, int i, uint64_t seed)
 {
     const struct qn_param *param = &m->params.items[i];
     const struct qn_init init = {
@@ -80,12 +81,26 @@ static void init_param(struct qn_model *m, int i, uint64_t seed)
     free(w);
 }
 
+/* The constant of each block of a tensor that is not drawn. */
+static void fill_param(struct qn_model *m, const struct qn_param *param)
+{
+    int blocks = param->blocks > 0 ? param->blocks : 1;
+    size_t block = param->count / (size_t)blocks;
+    for (int g = 0; g < blocks; g++) {
+        struct qn_tensor to = qn_tensor_part(
+            m->weights, param->offset + (size_t)g * block, block);
+        m->be->ops->fill(m->be, to, param->value[g]);
+    }
+}
+
 void qn_model_init(struct qn_model *m, uint64_t seed)
 {
     m->be->ops->fill(m->be, m->weights, 0.0f);
     for (int i = 0; i < m->params.n; i++) {
         if (m->params.items[i].drawn) {
-            init_param(m, i, seed);
+            draw_param(m, i, seed);
+        } else {
+            fill_param(m, &m->params.items[i]);
         }
     }
 }
@@ -100,9 +115,43 @@ struct qn_tensor qn_model_weights(const struct qn_model *m)
     return m->weights;
 }
 
+struct qn_tensor qn_model_trained(const struct qn_model *m)
+{
+    return qn_tensor_part(m->weights, 0, m->params.trained);
+}
+
 struct qn_tensor qn_model_grads(const struct qn_model *m)
 {
     return m->grads;
+}
+
+static void add_l2_of(struct qn_model *m, const struct qn_param *param,
+                      double k)
+{
+    struct qn_tensor w =
+        qn_tensor_part(m->weights, param->offset, param->count);
+    struct qn_tensor g = qn_tensor_part(m->grads, param->offset, param->count);
+    m->be->ops->combine(m->be, g, w, k, 1);
+}
+
+void qn_model_add_l2(struct qn_model *m, double k, enum qn_l2_on on)
+{
+    const struct qn_param_list *params = &m->params;
+    switch (on) {
+    case QN_L2_ALL:
+        m->be->ops->combine(m->be, m->grads, qn_model_trained(m), k, 1);
+        break;
+    case QN_L2_WEIGHTS:
+        for (int i = 0; i < params->n; i++) {
+            if (params->items[i].drawn) {
+                add_l2_of(m, &params->items[i], k);
+            }
+        }
+        break;
+    case QN_L2_LAST:
+        add_l2_of(m, qn_param_find(params, "decoder.weight"), k);
+        break;
+    }
 }
 
 struct qn_backend *qn_model_backend(const struct qn_model *m)
@@ -125,8 +174,25 @@ void qn_model_set_spec(struct qn_model *m, const struct qn_spec *spec)
     struct qn_param_list now;
     qn_param_list_init(&now, spec, m->vocab);
     QN_ASSERT(now.count == m->params.count && now.n == m->params.n);
+    QN_ASSERT(spec->model.cell == m->spec.model.cell);
+    QN_ASSERT(spec->model.dense == m->spec.model.dense);
+    QN_ASSERT(spec->model.batch_norm == m->spec.model.batch_norm);
+    QN_ASSERT(spec->model.bias == m->spec.model.bias);
     QN_ASSERT(spec->model.activation == m->spec.model.activation);
     QN_ASSERT(spec->model.pooling == m->spec.model.pooling);
     qn_param_list_fini(&now);
     m->spec = *spec;
+}
+
+unsigned qn_model_quantities(const struct qn_spec *spec, unsigned of)
+{
+    const struct qn_layer_ops *ops = qn_layer_ops(spec);
+    const struct qn_layer_place place = {spec, 0, spec->model.embed};
+    unsigned has = 0;
+    for (int i = 0; i < QN_N_QUANTITIES; i++) {
+        if (ops->has(&place, (enum qn_quantity)i)) {
+            has |= 1u << i;
+        }
+    }
+    return of & has;
 }

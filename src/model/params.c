@@ -3,8 +3,8 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "model/layout.h"
 #include "model/size.h"
-#include "nn/layer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,12 +22,11 @@ static void add_param(struct qn_param_list *list, struct qn_param param)
     for (int i = 0; i < param.n_dims; i++) {
         param.count = qn_size_mul(param.count, param.dim[i]);
     }
-    param.offset = list->count;
     list->items[list->n++] = param;
-    list->trainable = qn_size_add(list->trainable, param.count);
-    size_t end = qn_size_add(list->count, param.count);
-    size_t gap = (ALIGN_FLOATS - end % ALIGN_FLOATS) % ALIGN_FLOATS;
-    list->count = qn_size_add(end, gap);
+    list->all = qn_size_add(list->all, param.count);
+    if (!param.fixed) {
+        list->trainable = qn_size_add(list->trainable, param.count);
+    }
 }
 
 static void add_layer(struct qn_param_list *list,
@@ -39,11 +38,33 @@ static void add_layer(struct qn_param_list *list,
     for (int i = 0; i < n; i++) {
         struct qn_param param = {.n_dims = own[i].n_dims,
                                  .blocks = own[i].blocks,
-                                 .drawn = own[i].drawn};
+                                 .drawn = own[i].drawn,
+                                 .fixed = own[i].fixed};
         (void)snprintf(param.name, sizeof param.name, "layers.%d.%s",
                        place->index, own[i].name);
+        if (own[i].twin != NULL) {
+            (void)snprintf(param.twin, sizeof param.twin, "layers.%d.%s",
+                           place->index, own[i].twin);
+        }
         memcpy(param.dim, own[i].dim, sizeof param.dim);
+        memcpy(param.value, own[i].value, sizeof param.value);
         add_param(list, param);
+    }
+}
+
+/* Give those that are fixed, or those that are not, their places behind what
+ * has one. */
+static void place_params(struct qn_param_list *list, bool fixed)
+{
+    for (int i = 0; i < list->n; i++) {
+        struct qn_param *param = &list->items[i];
+        if (param->fixed != fixed) {
+            continue;
+        }
+        param->offset = list->count;
+        size_t end = qn_size_add(list->count, param->count);
+        size_t gap = (ALIGN_FLOATS - end % ALIGN_FLOATS) % ALIGN_FLOATS;
+        list->count = qn_size_add(end, gap);
     }
 }
 
@@ -64,7 +85,7 @@ void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
                                       .blocks = 1,
                                       .drawn = true});
     for (int k = 0; k < layers; k++) {
-        struct qn_layer_place place = {spec, k, (int)(k == 0 ? embed : hidden)};
+        struct qn_layer_place place = {spec, k, qn_layout_width(spec, k)};
         add_layer(list, &place);
     }
     add_param(list, (struct qn_param){.name = "decoder.weight",
@@ -74,8 +95,9 @@ void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
                                       .drawn = true});
     add_param(list, (struct qn_param){
                         .name = "decoder.bias", .n_dims = 1, .dim = {symbols}});
-    list->all = list->trainable;
+    place_params(list, false);
     list->trained = list->count;
+    place_params(list, true);
 }
 
 void qn_param_list_fini(struct qn_param_list *list)

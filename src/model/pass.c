@@ -2,9 +2,10 @@
  *
  * Every layer reads a sequence whose history rows hold the vectors that it read
  * last: the embedding writes into the input of layer 0, layer k into the input
- * of layer k + 1, the last into the decoder's. To carry on is to move the end
- * of each input to its front and the last cell states to the front states;
- * nothing is looked up or dropped again.
+ * of layer k + 1, the last into the decoder's; in a dense stack all of these
+ * are columns of one buffer (model/layout.h). To carry on is to move the end of
+ * each input to its front and the last states to the front states; nothing is
+ * looked up or dropped again.
  *
  * Buffers are laid out for the longest segment. A shorter one uses the same
  * sequence pitch for inputs, so histories stay where they are, and the front of
@@ -33,6 +34,12 @@ static bool own(struct qn_pass *p, size_t count, struct qn_buffer **out)
     return true;
 }
 
+/* The same, unless it would be empty. */
+static bool own_some(struct qn_pass *p, size_t count, struct qn_buffer **out)
+{
+    return count == 0 || own(p, count, out);
+}
+
 static bool own_layer(struct qn_pass *p, int k)
 {
     const struct qn_layout *l = &p->layout;
@@ -40,9 +47,27 @@ static bool own_layer(struct qn_pass *p, int k)
     if (shared) {
         p->saved[k] = p->saved[0];
     }
-    return own(p, l->in[k], &p->in[k]) && own(p, l->state[k], &p->state[k]) &&
+    return own(p, l->state[k], &p->state[k]) &&
            own(p, l->cells, &p->cells[k]) &&
-           (shared || own(p, l->saved, &p->saved[k]));
+           (shared || own(p, l->saved, &p->saved[k])) &&
+           own_some(p, l->kept, &p->kept[k]);
+}
+
+static bool own_inputs(struct qn_pass *p)
+{
+    const struct qn_layout *l = &p->layout;
+    for (int k = 0; k <= l->layers; k++) {
+        p->in[k] = p->in[0];
+        if (!own_some(p, l->in[k], &p->in[k])) {
+            return false;
+        }
+    }
+    for (int i = 0; i < l->n_grads; i++) {
+        if (!own(p, l->grad, &p->grad[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool own_all(struct qn_pass *p)
@@ -56,13 +81,8 @@ static bool own_all(struct qn_pass *p)
             return false;
         }
     }
-    if (l->training &&
-        !(own(p, l->grad, &p->grad[0]) && own(p, l->grad, &p->grad[1]))) {
-        return false;
-    }
-    return own(p, l->in[l->layers], &p->in[l->layers]) &&
-           own(p, l->logits, &p->logits) && own(p, l->symbols, &p->ids) &&
-           own(p, l->symbols, &p->targets);
+    return own_inputs(p) && own(p, l->logits, &p->logits) &&
+           own(p, l->symbols, &p->ids) && own(p, l->symbols, &p->targets);
 }
 
 enum qn_status qn_pass_new(struct qn_model *m, int batch, int steps,
@@ -98,33 +118,40 @@ void qn_pass_free(struct qn_pass *p)
 
 /* --- views -------------------------------------------------------------- */
 
-/* The rows of input k in a buffer of its shape, history before them. */
-static struct qn_seq rows_of(const struct qn_pass *p, struct qn_buffer *buffer,
-                             int k, int steps)
+static struct qn_seq in_buffer(struct qn_seq view, struct qn_buffer *buffer)
 {
-    const struct qn_layout *l = &p->layout;
-    size_t width = (size_t)l->width[k];
-    size_t history = (size_t)l->history[k];
-    return (struct qn_seq){.buffer = buffer,
-                           .offset = history * width,
-                           .row_pitch = width,
-                           .seq_pitch = (history + (size_t)l->steps) * width,
-                           .batch = l->batch,
-                           .steps = steps,
-                           .width = l->width[k],
-                           .history = l->history[k]};
+    view.buffer = buffer;
+    return view;
 }
 
-struct qn_seq qn_pass_input(const struct qn_pass *p, int k, int steps)
+/* What layer k reads (k = layers: the decoder), history before it. */
+static struct qn_seq input(const struct qn_pass *p, int k)
 {
-    return rows_of(p, p->in[k], k, steps);
+    return in_buffer(qn_layout_input(&p->layout, k, p->steps), p->in[k]);
 }
 
-/* The gradient of input k. Two buffers take turns: when input k's is written,
- * only that of k + 1 is still read. */
+static struct qn_seq output(const struct qn_pass *p, int k)
+{
+    return in_buffer(qn_layout_output(&p->layout, k, p->steps), p->in[k + 1]);
+}
+
+/* The buffer of the gradient of input k. Two take turns: when input k's is
+ * written, only that of k + 1 is still read. A dense stack has one for all. */
+static struct qn_buffer *grad_buffer(const struct qn_pass *p, int k)
+{
+    return p->grad[p->layout.dense ? 0 : k % 2];
+}
+
 static struct qn_seq input_grad(const struct qn_pass *p, int k)
 {
-    return rows_of(p, p->grad[k % 2], k, p->steps);
+    return in_buffer(qn_layout_input(&p->layout, k, p->steps),
+                     grad_buffer(p, k));
+}
+
+static struct qn_seq output_grad(const struct qn_pass *p, int k)
+{
+    return in_buffer(qn_layout_output(&p->layout, k, p->steps),
+                     grad_buffer(p, k + 1));
 }
 
 static size_t n_symbols(const struct qn_pass *p)
@@ -168,7 +195,9 @@ static void layer_params(const struct qn_model *m, struct qn_layer_run *run)
     int first = FIRST_LAYER + run->place.index * m->params.per_layer;
     for (int i = 0; i < m->params.per_layer; i++) {
         run->weights[i] = param_in(m, m->weights, first + i);
-        run->grads[i] = param_in(m, m->grads, first + i);
+        if (!m->params.items[first + i].fixed) {
+            run->grads[i] = param_in(m, m->grads, first + i);
+        }
     }
 }
 
@@ -197,38 +226,51 @@ static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
     struct qn_layer_run run = {
         .be = m->be,
         .place = {&m->spec, k, l->width[k]},
-        .x = qn_pass_input(p, k, p->steps),
-        .out = qn_pass_input(p, k + 1, p->steps),
+        .x = input(p, k),
+        .out = output(p, k),
         .state = tensor(p->state[k], l->state[k]),
-        .dropout = dropout(p, m->spec.model.dropout, k, QN_RNG_DROPOUT)};
+        .dropout = dropout(p, m->spec.model.dropout, k, QN_RNG_DROPOUT),
+        .zoneout = dropout(p, m->spec.model.zoneout, k, QN_RNG_ZONEOUT),
+        .training = l->training,
+        .position = p->position};
     size_t saved = qn_layer_ops(&m->spec)->saved(&run.place, l->training);
     run.saved = tensor(p->saved[k], n_symbols(p) * saved);
     run.cells =
         tensor(p->cells[k], n_symbols(p) * (size_t)m->spec.model.hidden);
     layer_params(m, &run);
     if (l->training) {
-        run.d_out = input_grad(p, k + 1);
+        run.kept = tensor(p->kept[k], l->kept);
+        run.d_out = output_grad(p, k);
         run.d_x = input_grad(p, k);
+        run.add_x = l->dense;
     }
     return run;
 }
 
 /* --- passes ------------------------------------------------------------- */
 
+/* Whole rows of the buffer of input k. */
+static struct qn_seq rows(const struct qn_pass *p, int k, int steps)
+{
+    return in_buffer(qn_layout_rows(&p->layout, k, steps), p->in[k]);
+}
+
 void qn_pass_restart(struct qn_pass *p)
 {
     const struct qn_layout *l = &p->layout;
     struct qn_backend *be = p->m->be;
     for (int k = 0; k < l->layers; k++) {
-        if (l->history[k] > 0) {
-            be->ops->zero_history(be, qn_pass_input(p, k, l->steps));
+        if (l->context[k] > 0) {
+            be->ops->zero_history(be, rows(p, k, l->steps));
         }
         be->ops->fill(be, tensor(p->state[k], l->state[k]), 0.0f);
     }
+    p->position = 0;
 }
 
 /* Cross-entropy of the logits; in training they turn into the gradient of its
- * mean over the targets that count. */
+ * mean over the targets that count, which loss.time "sum" takes for every step.
+ */
 static void add_loss(struct qn_pass *p, const int32_t *targets)
 {
     struct qn_backend *be = p->m->be;
@@ -238,19 +280,20 @@ static void add_loss(struct qn_pass *p, const int32_t *targets)
         counted += targets[i] >= 0;
     }
     /* Without any that counts every row's gradient is 0, whatever the scale. */
-    float mean = 1.0f / (float)(counted > 0 ? counted : 1);
+    double mean = 1.0 / (double)(counted > 0 ? counted : 1);
+    double steps = p->m->spec.loss.time == QN_TIME_SUM ? p->steps : 1;
     struct qn_tensor to = tensor(p->targets, n);
     be->ops->write(be, to, targets);
     be->ops->softmax_xent(be, logits_of(p), to, p->m->vocab,
-                          p->layout.training ? mean : 0.0f,
+                          p->layout.training ? (float)(mean * steps) : 0.0f,
                           p->layout.training ? 0.0 : p->m->spec.eval.floor);
 }
 
-void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg)
+/* Take the segment in, up to the input of layer 0. */
+static void begin(struct qn_pass *p, const struct qn_segment *seg)
 {
     struct qn_model *m = p->m;
     struct qn_backend *be = m->be;
-    int layers = p->layout.layers;
     QN_ASSERT(seg->steps >= 1 && seg->steps <= p->layout.steps);
     p->steps = seg->steps;
     p->has_loss = seg->targets != NULL;
@@ -261,13 +304,15 @@ void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg)
     struct qn_tensor ids = tensor(p->ids, n_symbols(p));
     struct qn_dropout drop = embed_dropout(p);
     be->ops->write(be, ids, seg->ids);
-    be->ops->embed(be, qn_pass_input(p, 0, p->steps),
-                   param_in(m, m->weights, EMBEDDING), ids, &drop);
-    for (int k = 0; k < layers; k++) {
-        struct qn_layer_run run = layer_run(p, k);
-        qn_layer_ops(&m->spec)->forward(&run);
-    }
-    be->ops->linear(be, logits_of(p), qn_pass_input(p, layers, p->steps),
+    be->ops->embed(be, input(p, 0), param_in(m, m->weights, EMBEDDING), ids,
+                   &drop);
+}
+
+static void finish(struct qn_pass *p, const struct qn_segment *seg)
+{
+    struct qn_model *m = p->m;
+    struct qn_backend *be = m->be;
+    be->ops->linear(be, logits_of(p), input(p, p->layout.layers),
                     param_in(m, m->weights, decoder_weight(m)),
                     param_in(m, m->weights, decoder_bias(m)));
     if (p->has_loss) {
@@ -275,19 +320,71 @@ void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg)
     }
 }
 
+void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg)
+{
+    begin(p, seg);
+    for (int k = 0; k < p->layout.layers; k++) {
+        struct qn_layer_run run = layer_run(p, k);
+        qn_layer_ops(&p->m->spec)->forward(&run);
+    }
+    finish(p, seg);
+}
+
+/* What a layer has of what is asked for, counted right after its forward: in
+ * evaluation the next layer's takes its place. */
+static enum qn_status count_layer(const struct qn_layer_run *run,
+                                  const struct qn_probe *probe,
+                                  struct qn_err *err)
+{
+    const struct qn_layer_ops *ops = qn_layer_ops(run->place.spec);
+    struct qn_hist *hists = probe->hist[run->place.index];
+    for (int i = 0; i < QN_N_QUANTITIES; i++) {
+        enum qn_quantity what = (enum qn_quantity)i;
+        if ((probe->of & 1u << i) == 0 || !ops->has(&run->place, what)) {
+            continue;
+        }
+        enum qn_status status =
+            ops->count(run, what, probe->n_real, &hists[i], err);
+        if (status != QN_OK) {
+            return status;
+        }
+    }
+    return QN_OK;
+}
+
+enum qn_status qn_pass_forward_counting(struct qn_pass *p,
+                                        const struct qn_segment *seg,
+                                        const struct qn_probe *probe,
+                                        struct qn_err *err)
+{
+    begin(p, seg);
+    for (int k = 0; k < p->layout.layers; k++) {
+        struct qn_layer_run run = layer_run(p, k);
+        qn_layer_ops(&p->m->spec)->forward(&run);
+        enum qn_status status = count_layer(&run, probe, err);
+        if (status != QN_OK) {
+            return status;
+        }
+    }
+    finish(p, seg);
+    return QN_OK;
+}
+
 void qn_pass_backward(struct qn_pass *p)
 {
     struct qn_model *m = p->m;
     struct qn_backend *be = m->be;
-    int layers = p->layout.layers;
-    QN_ASSERT(p->layout.training && p->steps > 0 && p->has_loss);
+    const struct qn_layout *l = &p->layout;
+    QN_ASSERT(l->training && p->steps > 0 && p->has_loss);
     be->ops->fill(be, m->grads, 0.0f);
-    be->ops->linear_grad(be, input_grad(p, layers),
-                         param_in(m, m->grads, decoder_weight(m)),
-                         param_in(m, m->grads, decoder_bias(m)), logits_of(p),
-                         qn_pass_input(p, layers, p->steps),
-                         param_in(m, m->weights, decoder_weight(m)));
-    for (int k = layers - 1; k >= 0; k--) {
+    if (l->dense) {
+        be->ops->fill(be, tensor(p->grad[0], l->grad), 0.0f);
+    }
+    be->ops->linear_grad(
+        be, input_grad(p, l->layers), param_in(m, m->grads, decoder_weight(m)),
+        param_in(m, m->grads, decoder_bias(m)), logits_of(p),
+        input(p, l->layers), param_in(m, m->weights, decoder_weight(m)));
+    for (int k = l->layers - 1; k >= 0; k--) {
         struct qn_layer_run run = layer_run(p, k);
         qn_layer_ops(&m->spec)->backward(&run);
     }
@@ -300,13 +397,16 @@ void qn_pass_backward(struct qn_pass *p)
 
 void qn_pass_carry(struct qn_pass *p)
 {
+    const struct qn_layout *l = &p->layout;
     struct qn_backend *be = p->m->be;
     QN_ASSERT(p->steps > 0);
-    for (int k = 0; k < p->layout.layers; k++) {
+    for (int k = 0; k < l->layers; k++) {
         struct qn_layer_run run = layer_run(p, k);
         qn_layer_ops(&p->m->spec)->carry(&run);
-        if (run.x.history > 0) {
-            be->ops->shift_history(be, run.x);
+        if (l->context[k] > 0) {
+            be->ops->shift_history(be, rows(p, k, p->steps));
         }
     }
+    int64_t position = (int64_t)p->position + p->steps;
+    p->position = (int)(position % p->m->spec.seq);
 }

@@ -78,20 +78,14 @@ enum qn_status qn_pass_cells(struct qn_pass *p, int layer, float *out,
 /* Context of one stream of layer k: history rows, oldest first. */
 static struct qn_tensor context(const struct qn_pass *p, int k, int stream)
 {
-    struct qn_seq in = qn_pass_input(p, k, p->layout.steps);
-    size_t count = (size_t)in.history * in.row_pitch;
-    return (struct qn_tensor){
-        in.buffer, in.offset - count + (size_t)stream * in.seq_pitch, count};
+    struct qn_seq in = qn_layout_rows(&p->layout, k, p->layout.steps);
+    return (struct qn_tensor){p->in[k], (size_t)stream * in.seq_pitch,
+                              p->layout.context[k]};
 }
 
 size_t qn_pass_state_len(const struct qn_pass *p)
 {
-    const struct qn_layout *l = &p->layout;
-    size_t len = 0;
-    for (int k = 0; k < l->layers; k++) {
-        len += l->state[k] + (size_t)l->batch * context(p, k, 0).count;
-    }
-    return len;
+    return p->layout.carried;
 }
 
 enum qn_status qn_pass_read_state(struct qn_pass *p, float *out,
@@ -114,7 +108,16 @@ enum qn_status qn_pass_read_state(struct qn_pass *p, float *out,
             return status;
         }
     }
+    if (l->has_position) {
+        *out = (float)p->position;
+    }
     return QN_OK;
+}
+
+/* A position from a file, where it may be anything. */
+static int position_of(float value, int seq)
+{
+    return value > 0 && value < (float)seq ? (int)value : 0;
 }
 
 void qn_pass_write_state(struct qn_pass *p, const float *in)
@@ -132,5 +135,8 @@ void qn_pass_write_state(struct qn_pass *p, const float *in)
             }
             in += rows.count;
         }
+    }
+    if (l->has_position) {
+        p->position = position_of(*in, p->m->spec.seq);
     }
 }

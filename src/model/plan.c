@@ -9,20 +9,6 @@
 
 #include <stdlib.h>
 
-/* Sequences of the shapes that a pass of this layout has, without memory. */
-static struct qn_seq shape_of(const struct qn_layout *l, int k)
-{
-    size_t width = (size_t)l->width[k];
-    size_t history = (size_t)l->history[k];
-    return (struct qn_seq){.offset = history * width,
-                           .row_pitch = width,
-                           .seq_pitch = (history + (size_t)l->steps) * width,
-                           .batch = l->batch,
-                           .steps = l->steps,
-                           .width = l->width[k],
-                           .history = l->history[k]};
-}
-
 static bool same_shapes(const struct qn_layout *l, int a, int b)
 {
     return l->width[a] == l->width[b] && l->history[a] == l->history[b] &&
@@ -41,8 +27,9 @@ static size_t workspace_of(const struct qn_layout *l,
         }
         struct qn_layer_run run = {.be = be,
                                    .place = {spec, k, l->width[k]},
-                                   .x = shape_of(l, k),
-                                   .out = shape_of(l, k + 1)};
+                                   .x = qn_layout_input(l, k, l->steps),
+                                   .out = qn_layout_output(l, k, l->steps),
+                                   .training = l->training};
         size_t bytes = qn_layer_ops(spec)->workspace(&run);
         most = bytes > most ? bytes : most;
     }
@@ -66,18 +53,6 @@ static int n_moments(const struct qn_spec *spec)
     return n;
 }
 
-/* Floats of the state that a pass of this layout carries on. */
-static size_t carried(const struct qn_layout *l)
-{
-    size_t sum = 0;
-    for (int k = 0; k < l->layers; k++) {
-        size_t rows = qn_size_mul((size_t)l->batch, (size_t)l->history[k]);
-        sum = qn_size_add(sum, l->state[k]);
-        sum = qn_size_add(sum, qn_size_mul(rows, (size_t)l->width[k]));
-    }
-    return sum;
-}
-
 void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
                    struct qn_backend *be, struct qn_memory_plan *out)
 {
@@ -88,16 +63,17 @@ void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
     qn_layout_init(&train, spec, vocab, spec->batch, spec->seq, true);
     qn_layout_init(&eval, spec, vocab, eval_batch, spec->seq, false);
     size_t weights = qn_size_mul(params.count, sizeof(float));
-    size_t moments = qn_size_mul((size_t)n_moments(spec), weights);
+    size_t trained = qn_size_mul(params.trained, sizeof(float));
+    size_t moments = qn_size_mul((size_t)n_moments(spec), trained);
     /* First the weights in two orders, then what training needs beside them. */
     size_t save_model = qn_size_mul(2, weights);
     size_t save_state =
-        qn_size_add(moments, qn_size_mul(carried(&train), sizeof(float)));
+        qn_size_add(moments, qn_size_mul(train.carried, sizeof(float)));
     size_t train_work = workspace_of(&train, spec, be);
     size_t eval_work = workspace_of(&eval, spec, be);
     struct qn_memory_plan plan = {
         .parameters = weights,
-        .gradients = weights,
+        .gradients = trained,
         .moments = moments,
         .activations = qn_size_mul(train.total, sizeof(float)),
         .evaluation = qn_size_mul(eval.total, sizeof(float)),

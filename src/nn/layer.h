@@ -47,7 +47,7 @@ struct qn_layer_run {
     struct qn_tensor kept;  /* [kept], from forward to carry; training only */
     struct qn_dropout dropout, zoneout;
     bool training;
-    int position; /* of row 0 in its stream: steps since the start */
+    int position; /* of row 0: steps since the stream's start, modulo seq */
     /* Backward only: d_out comes in, d_x is written or added to. */
     struct qn_seq d_out, d_x;
     bool add_x;

@@ -56,7 +56,7 @@ struct qn_model *qn_test_model(struct qn_backend *be,
     qn_param_list_init(&list, spec, vocab);
     for (int i = 0; i < list.n; i++) {
         const struct qn_param *p = &list.items[i];
-        if (p->blocks == 0) {
+        if (!p->drawn && !p->fixed) {
             float *bias = qn_xcalloc(p->count, sizeof *bias);
             qn_fill_normal(bias, p->count, 0.3, (uint64_t)i + 1);
             be->ops->write(
