@@ -9,6 +9,10 @@
 
 #define BUILTIN "builtin:"
 
+/* The sets that scripts/get-data knows, each with a folder of its name. */
+static const char *const known_sets[] = {"ptb", "enwik8"};
+#define N_KNOWN_SETS ((int)(sizeof known_sets / sizeof *known_sets))
+
 static enum qn_status read_builtin(const char *given, struct qn_log *log,
                                    struct qn_bytes *text, char **path,
                                    struct qn_err *err)
@@ -79,6 +83,20 @@ static int choose_place(char *const *place, int n)
     return folder;
 }
 
+/* The set that a path belongs to by its first folder, or NULL. */
+static const char *set_of(const char *given)
+{
+    const char *slash = strchr(given, '/');
+    size_t len = slash != NULL ? (size_t)(slash - given) : 0;
+    for (int i = 0; i < N_KNOWN_SETS; i++) {
+        if (strlen(known_sets[i]) == len &&
+            memcmp(known_sets[i], given, len) == 0) {
+            return known_sets[i];
+        }
+    }
+    return NULL;
+}
+
 static enum qn_status fail_missing(const char *given, char *const *place, int n,
                                    struct qn_err *err)
 {
@@ -86,8 +104,11 @@ static enum qn_status fail_missing(const char *given, char *const *place, int n,
     for (int i = 0; i < n; i++) {
         qn_str_addf(&places, "%s%s", i > 0 ? ", " : "", place[i]);
     }
-    enum qn_status status = qn_fail(
-        err, QN_ENOTFOUND, "%s: not found; looked for %s", given, places.text);
+    const char *set = set_of(given);
+    enum qn_status status =
+        qn_fail(err, QN_ENOTFOUND, "%s: not found; looked for %s%s%s%s", given,
+                places.text, set != NULL ? "; scripts/get-data " : "",
+                set != NULL ? set : "", set != NULL ? " fetches it" : "");
     qn_str_free(&places);
     return status;
 }
