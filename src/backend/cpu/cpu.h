@@ -32,6 +32,11 @@ void qn_cpu_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
                       const struct qn_qrnn_grad *grad);
 size_t qn_cpu_qrnn_workspace(struct qn_backend *be, const struct qn_qrnn *l);
 
+void qn_cpu_lstm(struct qn_backend *be, const struct qn_lstm *layer);
+void qn_cpu_lstm_grad(struct qn_backend *be, const struct qn_lstm *layer,
+                      const struct qn_lstm_grad *grad);
+size_t qn_cpu_lstm_workspace(struct qn_backend *be, const struct qn_lstm *l);
+
 void qn_cpu_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
                    struct qn_tensor weight, struct qn_tensor bias);
 void qn_cpu_linear_grad(struct qn_backend *be, struct qn_seq d_x,

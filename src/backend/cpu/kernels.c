@@ -183,6 +183,51 @@ static void cell_grad(float *dc, float *dz, const float *dh,
     }
 }
 
+static void lstm_cell(float *restrict h, const struct qn_lstm_cell *cell)
+{
+    const size_t n = cell->hidden;
+    float *restrict gates = cell->gates;
+    const float *restrict prev = cell->prev;
+    float *restrict c = cell->c;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        float i = qn_vsigmoid(gates[j]);
+        float f = qn_vsigmoid(gates[n + j]);
+        float g = qn_vtanh(gates[2 * n + j]);
+        float o = qn_vsigmoid(gates[3 * n + j]);
+        float cj = f * prev[j] + i * g;
+        gates[j] = i;
+        gates[n + j] = f;
+        gates[2 * n + j] = g;
+        gates[3 * n + j] = o;
+        c[j] = cj;
+        h[j] = o * qn_vtanh(cj);
+    }
+}
+
+static void lstm_cell_grad(float *restrict dc, const float *restrict dh,
+                           const struct qn_lstm_cell *cell)
+{
+    const size_t n = cell->hidden;
+    float *restrict gates = cell->gates;
+    const float *restrict prev = cell->prev;
+    const float *restrict c = cell->c;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        float i = gates[j];
+        float f = gates[n + j];
+        float g = gates[2 * n + j];
+        float o = gates[3 * n + j];
+        float y = qn_vtanh(c[j]);
+        float d = dc[j] + dh[j] * o * (1.0f - y * y);
+        gates[j] = d * g * i * (1.0f - i);
+        gates[n + j] = d * prev[j] * f * (1.0f - f);
+        gates[2 * n + j] = d * i * (1.0f - g * g);
+        gates[3 * n + j] = dh[j] * y * o * (1.0f - o);
+        dc[j] = d * f;
+    }
+}
+
 /* Neither is restrict: x may be y, which a loop over equal indices allows. */
 static void drop(float *y, const float *x, const struct qn_drop *d, size_t n)
 {
@@ -376,6 +421,8 @@ const struct qn_kernels QN_KERNELS = {
                        [QN_DELU] = candidate_elu_grad},
     .cell = cell,
     .cell_grad = cell_grad,
+    .lstm_cell = lstm_cell,
+    .lstm_cell_grad = lstm_cell_grad,
     .drop = drop,
     .drop_add = drop_add,
     .zoneout = zoneout,

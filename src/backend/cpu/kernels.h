@@ -23,6 +23,14 @@ struct qn_cell {
     float *c;
 };
 
+/* One step of one sequence of an LSTM. gates [4H]: blocks i, f, g, o. */
+struct qn_lstm_cell {
+    size_t hidden;
+    float *gates;
+    const float *prev; /* c[t-1] */
+    float *c;
+};
+
 /* Dropout of one row, from element first on. */
 struct qn_drop {
     uint32_t row, first, threshold;
@@ -65,6 +73,13 @@ struct qn_kernels {
      * gradient of z. dc [H]: in from t+1, out for t-1. dh [H]: of h[t]. */
     void (*cell_grad)(float *dc, float *dz, const float *dh,
                       const struct qn_cell *cell);
+
+    /* gates: activated in place. c[t], and h[t] = o tanh(c[t]). */
+    void (*lstm_cell)(float *h, const struct qn_lstm_cell *cell);
+    /* gates: become gradients of their pre-activations. dc [H]: in from t+1,
+     * out for t-1. dh [H]: of h[t]. */
+    void (*lstm_cell_grad)(float *dc, const float *dh,
+                           const struct qn_lstm_cell *cell);
 
     /* y = x where the row's bits for element first + j are >= threshold, times
      * scale; else 0. x may be y. */

@@ -1,0 +1,447 @@
+/* lstm.c - the lstm operations: the golden case, slopes, and cpu against ref.
+ *
+ * Golden and conformance bounds are 2e-6 of the largest element, as for the
+ * QRNN (conformance.c says why): products have at most 70 terms here, and
+ * sums over up to 1000 rows are cut into blocks. What the recurrence hands on
+ * is rounded anew in every step, but shrinks on its way by the gates, so that
+ * errors do not pile up with the steps. */
+#include "lstm_layer.h"
+#include "place.h"
+#include "backend/cpu/cpu.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "support/golden.h"
+#include "support/numbers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BOUND QN_GOLDEN_BOUND
+
+static const char *const backends[] = {"ref", "cpu"};
+
+static void fill(struct lstm_data *d, enum lstm_array which,
+                 struct qn_golden *g, const char *tensor,
+                 enum qn_golden_layout layout)
+{
+    assert_int_equal(d->count[which], qn_golden_count(g, tensor));
+    memcpy(d->array[which], qn_golden_floats(g, tensor, layout),
+           d->count[which] * sizeof(float));
+}
+
+/* Ours is the sum of torch's two, taken before it is rounded. */
+static void fill_bias(struct lstm_data *d, struct qn_golden *g)
+{
+    const double *ih = qn_golden_values(g, "bias_ih", QN_AS_STORED);
+    const double *hh = qn_golden_values(g, "bias_hh", QN_AS_STORED);
+    for (size_t i = 0; i < d->count[LSTM_BIAS]; i++)
+        d->array[LSTM_BIAS][i] = (float)(ih[i] + hh[i]);
+}
+
+static struct lstm_data *layer_from(struct qn_golden *g)
+{
+    struct lstm_shape shape = {.batch = qn_golden_int(g, "B"),
+                               .steps = qn_golden_int(g, "T"),
+                               .in = qn_golden_int(g, "D"),
+                               .hidden = qn_golden_int(g, "H"),
+                               .extra = 3,
+                               .no_d_last = true};
+    struct lstm_data *d = lstm_new(shape, 1);
+    fill(d, LSTM_X, g, "x", QN_BATCH_MAJOR);
+    fill(d, LSTM_H0, g, "h0", QN_AS_STORED);
+    fill(d, LSTM_C0, g, "c0", QN_AS_STORED);
+    fill(d, LSTM_WEIGHT_IH, g, "weight_ih", QN_AS_STORED);
+    fill(d, LSTM_WEIGHT_HH, g, "weight_hh", QN_AS_STORED);
+    fill_bias(d, g);
+    fill(d, LSTM_D_OUT, g, "R", QN_BATCH_MAJOR);
+    for (int i = LSTM_D_WEIGHT_IH; i <= LSTM_D_BIAS; i++)
+        memset(d->array[i], 0, d->count[i] * sizeof(float));
+    return d;
+}
+
+/* The last cell state of every sequence, [B, H]; the caller frees it. */
+static float *last_cells(const struct lstm_data *d)
+{
+    size_t hidden = (size_t)d->shape.hidden;
+    size_t all = (size_t)d->shape.steps * hidden;
+    float *last = qn_xcalloc(d->count[LSTM_C0], sizeof *last);
+    for (size_t b = 0; b < (size_t)d->shape.batch; b++)
+        memcpy(last + b * hidden, d->array[LSTM_CELLS] + (b + 1) * all - hidden,
+               hidden * sizeof *last);
+    return last;
+}
+
+static void check_golden(const char *backend)
+{
+    struct qn_golden *g = qn_golden_open("lstm");
+    struct lstm_data *d = layer_from(g);
+    struct qn_backend *be = place_backend(backend, NULL, 2);
+    lstm_run(be, d, true);
+    float *last = last_cells(d);
+    qn_golden_check(g, "h", QN_BATCH_MAJOR, d->array[LSTM_OUT]);
+    qn_golden_check(g, "h", QN_BATCH_MAJOR, d->array[LSTM_HIDDENS]);
+    qn_golden_check(g, "c_last", QN_AS_STORED, last);
+    qn_golden_check(g, "grad.x", QN_BATCH_MAJOR, d->array[LSTM_D_X]);
+    qn_golden_check(g, "grad.h0", QN_AS_STORED, d->array[LSTM_D_H0]);
+    qn_golden_check(g, "grad.c0", QN_AS_STORED, d->array[LSTM_D_C0]);
+    qn_golden_check(g, "grad.weight_ih", QN_AS_STORED,
+                    d->array[LSTM_D_WEIGHT_IH]);
+    qn_golden_check(g, "grad.weight_hh", QN_AS_STORED,
+                    d->array[LSTM_D_WEIGHT_HH]);
+    qn_golden_check(g, "grad.bias_ih", QN_AS_STORED, d->array[LSTM_D_BIAS]);
+    free(last);
+    qn_backend_free(be);
+    lstm_free(d);
+    qn_golden_close(g);
+}
+
+static void the_golden_case_agrees(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        check_golden(backends[k]);
+}
+
+/* Central differences: gradient.c says why these two. */
+#define EPS 4e-3f
+#define SLOPE_BOUND 2e-4
+
+static double dot(const float *a, const float *b, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* sum(out * d_out) + sum(last h * d_last_h) + sum(last c * d_last_c) */
+static double loss(struct qn_backend *be, struct lstm_data *d)
+{
+    lstm_run(be, d, false);
+    double sum =
+        dot(d->array[LSTM_OUT], d->array[LSTM_D_OUT], d->count[LSTM_OUT]);
+    size_t hidden = (size_t)d->shape.hidden;
+    for (size_t b = 0; b < (size_t)d->shape.batch; b++) {
+        size_t last = ((b + 1) * (size_t)d->shape.steps - 1) * hidden;
+        sum += dot(d->array[LSTM_HIDDENS] + last,
+                   d->array[LSTM_D_LAST_H] + b * hidden, hidden);
+        sum += dot(d->array[LSTM_CELLS] + last,
+                   d->array[LSTM_D_LAST_C] + b * hidden, hidden);
+    }
+    return sum;
+}
+
+static float slope(struct qn_backend *be, struct lstm_data *d, float *x)
+{
+    float keep = *x;
+    *x = keep + EPS;
+    double up = loss(be, d);
+    double step = (double)*x;
+    *x = keep - EPS;
+    double down = loss(be, d);
+    step -= (double)*x;
+    *x = keep;
+    return (float)((up - down) / step);
+}
+
+static void check_slopes(struct qn_backend *be, struct lstm_data *d,
+                         enum lstm_array of, enum lstm_array grad)
+{
+    size_t n = d->count[of];
+    float *slopes = qn_xcalloc(n, sizeof *slopes);
+    for (size_t i = 0; i < n; i++)
+        slopes[i] = slope(be, d, &d->array[of][i]);
+    double error = qn_max_error_f(d->array[grad], slopes, n);
+    if (!(error <= SLOPE_BOUND))
+        fail_msg("%s is off by %g", lstm_array_name(grad), error);
+    free(slopes);
+}
+
+static void gradients_are_slopes(void **state)
+{
+    (void)state;
+    struct lstm_shape shape = {
+        .batch = 2, .steps = 4, .in = 3, .hidden = 3, .drop = 0.25, .extra = 1};
+    struct lstm_data *d = lstm_new(shape, 21);
+    for (int i = LSTM_D_WEIGHT_IH; i <= LSTM_D_BIAS; i++)
+        memset(d->array[i], 0, d->count[i] * sizeof(float));
+    struct qn_backend *be = place_backend("ref", NULL, 1);
+    lstm_run(be, d, true);
+    check_slopes(be, d, LSTM_X, LSTM_D_X);
+    check_slopes(be, d, LSTM_H0, LSTM_D_H0);
+    check_slopes(be, d, LSTM_C0, LSTM_D_C0);
+    check_slopes(be, d, LSTM_WEIGHT_IH, LSTM_D_WEIGHT_IH);
+    check_slopes(be, d, LSTM_WEIGHT_HH, LSTM_D_WEIGHT_HH);
+    check_slopes(be, d, LSTM_BIAS, LSTM_D_BIAS);
+    qn_backend_free(be);
+    lstm_free(d);
+}
+
+static void compare(const struct lstm_data *got, const struct lstm_data *want)
+{
+    const struct lstm_shape *s = &want->shape;
+    for (int i = LSTM_D_WEIGHT_IH; i < LSTM_N_ARRAYS; i++) {
+        double error =
+            qn_max_error_f(got->array[i], want->array[i], want->count[i]);
+        if (!(error <= BOUND))
+            fail_msg("%s is off by %g: B %d, T %d, D %d, H %d, drop %g, extra "
+                     "%d",
+                     lstm_array_name((enum lstm_array)i), error, s->batch,
+                     s->steps, s->in, s->hidden, s->drop, s->extra);
+    }
+}
+
+/* Have the workspace made by a first run, and fill it with NaN: an operation
+ * must not count on what it finds there. */
+static void spoil_workspace(struct qn_backend *be, struct lstm_shape shape)
+{
+    struct qn_cpu *cpu = (struct qn_cpu *)be;
+    struct lstm_data *first = lstm_new(shape, 3);
+    lstm_run(be, first, true);
+    lstm_free(first);
+    memset(cpu->work, 0xff, cpu->work_count * sizeof *cpu->work);
+}
+
+/* On 1, 2 and 3 slices, with threads and without. */
+static void check_shape(struct lstm_shape shape)
+{
+    struct lstm_data *ref = lstm_new(shape, 3);
+    struct qn_backend *oracle = place_backend("ref", NULL, 1);
+    lstm_run(oracle, ref, true);
+    qn_backend_free(oracle);
+    struct qn_pool *pool = qn_pool_new(3);
+    for (int slices = 1; slices <= 3; slices++)
+        for (int threads = 0; threads <= 1; threads++) {
+            struct qn_backend *be =
+                place_backend("cpu", threads ? pool : NULL, slices);
+            struct lstm_data *cpu = lstm_new(shape, 3);
+            spoil_workspace(be, shape);
+            lstm_run(be, cpu, true);
+            compare(cpu, ref);
+            lstm_free(cpu);
+            qn_backend_free(be);
+        }
+    qn_pool_free(pool);
+    lstm_free(ref);
+}
+
+/* Batches below, at and above the slices; one step and several; vectors'
+ * lengths below and above what a kernel takes at once. */
+static void small_and_odd_shapes_agree(void **state)
+{
+    (void)state;
+    static const int batches[] = {1, 2, 5};
+    static const int steps[] = {1, 2, 7};
+    static const int widths[][2] = {{1, 1}, {3, 5}, {17, 33}};
+    for (int b = 0; b < 3; b++)
+        for (int t = 0; t < 3; t++)
+            for (int w = 0; w < 3; w++) {
+                struct lstm_shape shape = {.batch = batches[b],
+                                           .steps = steps[t],
+                                           .in = widths[w][0],
+                                           .hidden = widths[w][1],
+                                           .drop = w == 1 ? 0.3 : 0.0,
+                                           .extra = (b + t + w) % 2 * 3};
+                check_shape(shape);
+            }
+}
+
+static struct lstm_shape plain(void)
+{
+    struct lstm_shape shape = {
+        .batch = 3, .steps = 5, .in = 9, .hidden = 7, .drop = 0.2};
+    return shape;
+}
+
+static void what_is_absent_or_added_to_agrees(void **state)
+{
+    (void)state;
+    for (int bits = 0; bits < 32; bits++) {
+        struct lstm_shape shape = plain();
+        shape.extra = bits & 1 ? 4 : 0;
+        shape.history = bits & 2 ? 2 : 0;
+        shape.add_x = bits & 4;
+        shape.no_d_first = bits & 8;
+        shape.no_d_last = bits & 16;
+        check_shape(shape);
+    }
+    struct lstm_shape shape = plain();
+    shape.no_d_x = true;
+    check_shape(shape);
+}
+
+/* Longer than a block of rows, and more rows than one. */
+static void long_and_many_sequences_agree(void **state)
+{
+    (void)state;
+    struct lstm_shape shape = {
+        .batch = 1, .steps = 1000, .in = 4, .hidden = 3, .extra = 1};
+    check_shape(shape);
+    shape.batch = 3;
+    shape.steps = 450;
+    check_shape(shape);
+    shape.batch = 130;
+    shape.steps = 7;
+    check_shape(shape);
+}
+
+static void results_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 4};
+    for (int batch = 2; batch <= 10; batch += 8) {
+        struct lstm_shape shape = {
+            .batch = batch, .steps = 90, .in = 17, .hidden = 33, .drop = 0.25};
+        struct lstm_data *first = lstm_new(shape, 5);
+        struct qn_backend *be = place_backend("cpu", NULL, 3);
+        lstm_run(be, first, true);
+        qn_backend_free(be);
+        for (int k = 0; k < 3; k++) {
+            struct qn_pool *pool = qn_pool_new(threads[k]);
+            struct lstm_data *again = lstm_new(shape, 5);
+            be = place_backend("cpu", pool, 3);
+            lstm_run(be, again, true);
+            for (int i = 0; i < LSTM_N_ARRAYS; i++)
+                assert_memory_equal(again->array[i], first->array[i],
+                                    first->count[i] * sizeof(float));
+            qn_backend_free(be);
+            lstm_free(again);
+            qn_pool_free(pool);
+        }
+        lstm_free(first);
+    }
+}
+
+/* Copy steps [from, from + to's) of every sequence of rows [B, T, width]. */
+static void copy_steps(struct lstm_data *to, const struct lstm_data *whole,
+                       enum lstm_array which, int from)
+{
+    size_t width = whole->count[which] /
+                   ((size_t)whole->shape.batch * (size_t)whole->shape.steps);
+    size_t all = (size_t)whole->shape.steps * width;
+    size_t part = (size_t)to->shape.steps * width;
+    for (size_t b = 0; b < (size_t)to->shape.batch; b++)
+        memcpy(to->array[which] + b * part,
+               whole->array[which] + b * all + (size_t)from * width,
+               part * sizeof(float));
+}
+
+/* The states after 'part' become those before the next segment. */
+static void hand_on(struct lstm_data *part)
+{
+    size_t hidden = (size_t)part->shape.hidden;
+    size_t all = (size_t)part->shape.steps * hidden;
+    for (size_t b = 0; b < (size_t)part->shape.batch; b++) {
+        size_t last = (b + 1) * all - hidden;
+        memcpy(part->array[LSTM_H0] + b * hidden,
+               part->array[LSTM_HIDDENS] + last, hidden * sizeof(float));
+        memcpy(part->array[LSTM_C0] + b * hidden,
+               part->array[LSTM_CELLS] + last, hidden * sizeof(float));
+    }
+}
+
+/* cpu rounds h and c to floats in every step, as between segments; ref only
+ * between them. */
+static void segments_in_a_row_are_one_long_pass(void **state)
+{
+    (void)state;
+    enum { SEGMENTS = 4, EACH = 5 };
+    for (int k = 0; k < 2; k++) {
+        struct lstm_shape shape = {
+            .batch = 5, .steps = SEGMENTS * EACH, .in = 9, .hidden = 7};
+        struct qn_backend *be = place_backend(backends[k], NULL, 2);
+        struct lstm_data *whole = lstm_new(shape, 8);
+        shape.steps = EACH;
+        struct lstm_data *part = lstm_new(shape, 8);
+        struct lstm_data *want = lstm_new(shape, 8);
+        for (int i = LSTM_H0; i <= LSTM_BIAS; i++)
+            memcpy(part->array[i], whole->array[i],
+                   whole->count[i] * sizeof(float));
+        lstm_run(be, whole, false);
+        for (int s = 0; s < SEGMENTS; s++) {
+            copy_steps(part, whole, LSTM_X, s * EACH);
+            lstm_run(be, part, false);
+            copy_steps(want, whole, LSTM_OUT, s * EACH);
+            assert_true(qn_max_error_f(part->array[LSTM_OUT],
+                                       want->array[LSTM_OUT],
+                                       want->count[LSTM_OUT]) <= BOUND);
+            hand_on(part);
+        }
+        lstm_free(whole);
+        lstm_free(part);
+        lstm_free(want);
+        qn_backend_free(be);
+    }
+}
+
+static void the_workspace_is_counted_and_kept(void **state)
+{
+    (void)state;
+    for (int batch = 2; batch <= 5; batch += 3) {
+        struct qn_backend *be = place_backend("cpu", NULL, 3);
+        struct qn_cpu *cpu = (struct qn_cpu *)be;
+        struct lstm_shape shape = plain();
+        shape.batch = batch;
+        struct lstm_data *d = lstm_new(shape, 2);
+        struct qn_lstm l = {.hidden = shape.hidden,
+                            .x = {.batch = batch,
+                                  .steps = shape.steps,
+                                  .width = shape.in,
+                                  .row_pitch = (size_t)shape.in}};
+        uint64_t before = qn_mem_count();
+        lstm_run(be, d, true);
+        uint64_t first = qn_mem_count() - before;
+        assert_int_equal(be->ops->lstm_workspace(be, &l),
+                         cpu->work_count * sizeof(float));
+        lstm_run(be, d, true);
+        uint64_t second = qn_mem_count() - before - first;
+        assert_true(second < first);
+        lstm_run(be, d, true);
+        assert_int_equal(qn_mem_count() - before - first - second, second);
+        lstm_free(d);
+        qn_backend_free(be);
+    }
+}
+
+/* One input of the last step that is not a number spoils that step of that
+ * sequence alone. */
+static void nan_spreads_alike(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct lstm_data *d = lstm_new(plain(), 3);
+        d->shape.drop = 0.0;
+        d->array[LSTM_X][d->count[LSTM_X] - 1] = NAN;
+        struct qn_backend *be = place_backend(backends[k], NULL, 1);
+        lstm_run(be, d, false);
+        size_t n = d->count[LSTM_OUT];
+        size_t clean = n - (size_t)d->shape.hidden;
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(isnan(d->array[LSTM_OUT][i]) != 0, i >= clean);
+        qn_backend_free(be);
+        lstm_free(d);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_golden_case_agrees),
+        cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(small_and_odd_shapes_agree),
+        cmocka_unit_test(what_is_absent_or_added_to_agrees),
+        cmocka_unit_test(long_and_many_sequences_agree),
+        cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(segments_in_a_row_are_one_long_pass),
+        cmocka_unit_test(the_workspace_is_counted_and_kept),
+        cmocka_unit_test(nan_spreads_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
