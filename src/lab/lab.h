@@ -84,6 +84,8 @@ int qn_lab_n_active(const struct qn_lab *lab);
 const struct qn_series *qn_lab_series(const struct qn_lab *lab, qn_run_id id,
                                       const char *metric);
 const char *const *qn_lab_metric_names(void); /* NULL at the end */
+/* "cell states c", "forget gate f", ... */
+const char *qn_lab_quantity_title(enum qn_quantity what);
 /* The newest statistics, or NULL before the first. */
 const struct qn_stats_record *qn_lab_stats(const struct qn_lab *lab,
                                            qn_run_id id);
@@ -107,14 +109,18 @@ typedef uint64_t qn_ticket;
 enum qn_status qn_lab_evaluate(struct qn_lab *lab, qn_run_id id,
                                enum qn_split split, qn_ticket *out,
                                struct qn_err *err);
+/* The same with the weights of a checkpoint of the folder ("best", "last", a
+ * step), also while the run trains; "" is as they are, or of an ended run the
+ * best. */
+enum qn_status qn_lab_evaluate_at(struct qn_lab *lab, qn_run_id id,
+                                  enum qn_split split, const char *checkpoint,
+                                  qn_ticket *out, struct qn_err *err);
 /* Statistics of a whole split, in evaluation; taken with qn_lab_counts. */
 struct qn_lab_measurement {
     enum qn_split split;
-    /* "best", "last", a step: from the folder, also while the run trains. NULL:
-     * the weights as they are, or of an ended run the best. */
-    const char *checkpoint;
-    unsigned of; /* set of enum qn_quantity: bits 1u << quantity */
-    double near; /* the threshold */
+    const char *checkpoint; /* as for qn_lab_evaluate_at */
+    unsigned of;            /* set of enum qn_quantity: bits 1u << quantity */
+    double near;            /* the threshold */
 };
 enum qn_status qn_lab_measure(struct qn_lab *lab, qn_run_id id,
                               const struct qn_lab_measurement *what,

@@ -139,14 +139,47 @@ static enum qn_status ask(struct qn_lab *lab, struct lab_run *run,
     return QN_OK;
 }
 
+static enum qn_status ask_checkpoint(struct qn_lab *lab, qn_run_id id,
+                                     const struct qn_command *c,
+                                     const char *checkpoint, qn_ticket *out,
+                                     struct qn_err *err)
+{
+    struct lab_run *run;
+    enum qn_status status = find_any(lab, id, &run, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    if (strlen(checkpoint) >= sizeof(((struct lab_ask *)0)->checkpoint)) {
+        return qn_fail(err, QN_EUSAGE, "there is no checkpoint '%s'",
+                       checkpoint);
+    }
+    return ask(lab, run, c, checkpoint, out, err);
+}
+
+enum qn_status qn_lab_evaluate_at(struct qn_lab *lab, qn_run_id id,
+                                  enum qn_split split, const char *checkpoint,
+                                  qn_ticket *out, struct qn_err *err)
+{
+    struct qn_command c = {.kind = QN_CMD_EVALUATE, .split = split};
+    return ask_checkpoint(lab, id, &c, checkpoint, out, err);
+}
+
 enum qn_status qn_lab_evaluate(struct qn_lab *lab, qn_run_id id,
                                enum qn_split split, qn_ticket *out,
                                struct qn_err *err)
 {
-    struct lab_run *run;
-    struct qn_command c = {.kind = QN_CMD_EVALUATE, .split = split};
-    enum qn_status status = find_any(lab, id, &run, err);
-    return status == QN_OK ? ask(lab, run, &c, "", out, err) : status;
+    return qn_lab_evaluate_at(lab, id, split, "", out, err);
+}
+
+enum qn_status qn_lab_measure(struct qn_lab *lab, qn_run_id id,
+                              const struct qn_lab_measurement *what,
+                              qn_ticket *out, struct qn_err *err)
+{
+    struct qn_command c = {.kind = QN_CMD_MEASURE,
+                           .split = what->split,
+                           .of = what->of,
+                           .near = what->near};
+    return ask_checkpoint(lab, id, &c, what->checkpoint, out, err);
 }
 
 enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
@@ -170,27 +203,6 @@ enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
     }
     (void)snprintf(c.text, sizeof c.text, "%s", prompt);
     return ask(lab, run, &c, "", out, err);
-}
-
-enum qn_status qn_lab_measure(struct qn_lab *lab, qn_run_id id,
-                              const struct qn_lab_measurement *what,
-                              qn_ticket *out, struct qn_err *err)
-{
-    struct lab_run *run;
-    struct qn_command c = {.kind = QN_CMD_MEASURE,
-                           .split = what->split,
-                           .of = what->of,
-                           .near = what->near};
-    enum qn_status status = find_any(lab, id, &run, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    const char *checkpoint = what->checkpoint != NULL ? what->checkpoint : "";
-    if (strlen(checkpoint) >= sizeof(((struct lab_ask *)0)->checkpoint)) {
-        return qn_fail(err, QN_EUSAGE, "there is no checkpoint '%s'",
-                       checkpoint);
-    }
-    return ask(lab, run, &c, checkpoint, out, err);
 }
 
 bool qn_lab_counts(struct qn_lab *lab, qn_ticket ticket, struct qn_note *note,

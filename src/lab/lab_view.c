@@ -136,3 +136,13 @@ const struct qn_stats_record *qn_lab_stats(const struct qn_lab *lab,
     const struct lab_run *run = qn_lab_find(lab, id);
     return run != NULL ? run->stats : NULL;
 }
+
+const char *qn_lab_quantity_title(enum qn_quantity what)
+{
+    static const char *const titles[QN_N_QUANTITIES] = {
+        [QN_CELL] = "cell states c",    [QN_CANDIDATE] = "candidate z",
+        [QN_OUTPUT] = "output h",       [QN_FORGET] = "forget gate f",
+        [QN_OUTGATE] = "output gate o",
+    };
+    return titles[what];
+}

@@ -12,6 +12,7 @@
 #include "script/lua_run.h"
 #include "script/lua_settings.h"
 #include "script/lua_spec.h"
+#include "script/lua_stats.h"
 #include "script/state.h"
 #include "store/store.h"
 
@@ -153,11 +154,20 @@ static void add_members(lua_State *L, char sep)
         }
     } else if (spec != NULL) {
         add_docs(L, qn_lua_spec_docs());
+        if (!qn_lua_has_params(spec)) {
+            lua_pushnil(L);
+            lua_setfield(L, SET, "params");
+        }
         if (sep == '.') {
             add_keys(L, spec->prefix, false);
         }
     } else if (lua_istable(L, -1)) {
-        add_fields(L, -1);
+        if (qn_lua_is_stats(L, -1)) {
+            add_docs(L, qn_lua_stats_docs());
+        }
+        if (sep == '.' || !qn_lua_is_stats(L, -1)) {
+            add_fields(L, -1);
+        }
     } else if (lua_type(L, -1) == LUA_TSTRING && sep == ':') {
         lua_getglobal(L, "string");
         add_fields(L, -1);
@@ -171,8 +181,9 @@ static void add_members(lua_State *L, char sep)
 static const char *prefix_of(lua_State *L, const char *callee)
 {
     static const char *const calls[][2] = {
-        {"qn.train", ""},    {"qn.preset", ""},    {"qn.qrnn", "model"},
-        {"qn.sgd", "optim"}, {"qn.adam", "optim"}, {"qn.corpus", "data"},
+        {"qn.train", ""},        {"qn.preset", ""},     {"qn.qrnn", "model"},
+        {"qn.lstm", "model"},    {"qn.sgd", "optim"},   {"qn.adam", "optim"},
+        {"qn.rmsprop", "optim"}, {"qn.corpus", "data"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (qn_str_eq(callee, calls[i][0])) {
@@ -222,10 +233,15 @@ static bool add_plain_options(lua_State *L, const char *callee)
     static const char *const stop[] = {"save", NULL};
     static const char *const sample[] = {"prompt", "length", "temperature",
                                          "seed", NULL};
-    const char *const *names = qn_ends_with(callee, ":wait")     ? wait
-                               : qn_ends_with(callee, ":stop")   ? stop
-                               : qn_ends_with(callee, ":sample") ? sample
-                                                                 : NULL;
+    static const char *const measure[] = {"split",  "checkpoint", "of",
+                                          "layers", "near",       NULL};
+    static const char *const evaluate[] = {"checkpoint", NULL};
+    const char *const *names = qn_ends_with(callee, ":wait")       ? wait
+                               : qn_ends_with(callee, ":stop")     ? stop
+                               : qn_ends_with(callee, ":sample")   ? sample
+                               : qn_ends_with(callee, ":measure")  ? measure
+                               : qn_ends_with(callee, ":evaluate") ? evaluate
+                                                                   : NULL;
     if (names != NULL) {
         add_names(L, names);
     }
@@ -307,6 +323,46 @@ static void add_files(lua_State *L, const struct job *job)
                       (size_t)(job->point - job->start));
 }
 
+/* Choices of options that are no settings; false: they are. */
+static bool add_plain_choices(lua_State *L, const struct qn_cursor *c)
+{
+    static const char *const splits[] = {"train", "valid", "test", NULL};
+    static const char *const places[] = {"best", "last", NULL};
+    static const char *const layers[] = {"pooled", "all", NULL};
+    const char *callee =
+        c->n_frames > 0 ? c->frame[c->n_frames - 1].callee : "";
+    const char *key = c->string.key;
+    bool measure = qn_ends_with(callee, ":measure");
+    if (!measure && !qn_ends_with(callee, ":evaluate")) {
+        return false;
+    }
+    if (qn_str_eq(key, "checkpoint")) {
+        add_names(L, places);
+    } else if (measure && qn_str_eq(key, "split")) {
+        add_names(L, splits);
+    } else if (measure && qn_str_eq(key, "layers")) {
+        add_names(L, layers);
+    } else if (measure && qn_str_eq(key, "of")) {
+        add_names(L, qn_key_find("stats.of")->choices);
+    }
+    return true;
+}
+
+/* An item of a list: of = { "c", "f" }. */
+static bool add_items(lua_State *L, const struct qn_cursor *c)
+{
+    if (c->n_frames == 0 || c->frame[c->n_frames - 1].bracket != '{' ||
+        c->frame[c->n_frames - 1].key[0] == '\0' ||
+        !push_prefix(L, c, c->n_frames)) {
+        return false;
+    }
+    const struct qn_key_info *info = qn_key_find(lua_tostring(L, -1));
+    if (info != NULL && info->choices != NULL) {
+        add_names(L, info->choices);
+    }
+    return info != NULL;
+}
+
 /* The choices of the key that the string is given to; a file for one that is a
  * path, and for a name that is no key. */
 static void add_choices(lua_State *L, const struct qn_cursor *c,
@@ -337,7 +393,11 @@ static void add_in_string(lua_State *L, const struct qn_cursor *c,
 {
     const char *callee = c->string.callee;
     if (c->string.key[0] != '\0') {
-        add_choices(L, c, job);
+        if (!add_plain_choices(L, c)) {
+            add_choices(L, c, job);
+        }
+    } else if (callee[0] == '\0' && add_items(L, c)) {
+        return;
     } else if (qn_str_eq(callee, "qn.preset")) {
         add_presets(L);
     } else if (qn_str_eq(callee, "qn.run")) {

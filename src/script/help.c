@@ -4,11 +4,13 @@
 #include "script/lua_run.h"
 #include "script/lua_settings.h"
 #include "script/lua_spec.h"
+#include "script/lua_stats.h"
 #include "script/state.h"
 
 #include <string.h>
 
-static const char *const objects[] = {"qn", "run", "series", "spec", NULL};
+static const char *const objects[] = {"qn",    "run",  "series",
+                                      "stats", "spec", NULL};
 
 const char *const *qn_help_objects(void)
 {
@@ -25,6 +27,9 @@ const struct qn_lua_doc *qn_help_methods(const char *object)
     }
     if (qn_str_eq(object, "series")) {
         return qn_lua_series_docs();
+    }
+    if (qn_str_eq(object, "stats")) {
+        return qn_lua_stats_docs();
     }
     return qn_str_eq(object, "spec") ? qn_lua_spec_docs() : NULL;
 }
@@ -147,6 +152,8 @@ static void push_topic(lua_State *L)
         lua_pushliteral(L, "series");
     } else if (qn_lua_test_spec(L, 1) != NULL) {
         lua_pushliteral(L, "spec");
+    } else if (qn_lua_is_stats(L, 1)) {
+        lua_pushliteral(L, "stats");
     } else {
         lua_pushstring(L, luaL_checkstring(L, 1));
     }

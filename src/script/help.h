@@ -9,7 +9,7 @@
 const struct qn_lua_doc *qn_lua_module_docs(void);
 
 /* The methods of an object as it is called in signatures: "qn", "run",
- * "series", "spec"; NULL for another word. */
+ * "series", "stats", "spec"; NULL for another word. */
 const struct qn_lua_doc *qn_help_methods(const char *object);
 const char *const *qn_help_objects(void); /* NULL at the end */
 

@@ -34,9 +34,17 @@ const struct qn_lua_doc *qn_lua_module_docs(void)
          "A model of QRNN layers; see qn.help(\"model\").",
          "model = qn.qrnn{ layers = 2, hidden = 128, activation = \"drelu\" }",
          qn_lua_qrnn},
+        {"lstm", "qn.lstm{ key = value, ... } -> spec",
+         "A model of LSTM layers; see qn.help(\"model\").",
+         "model = qn.lstm{ layers = 2, hidden = 128, dropout = 0.5 }",
+         qn_lua_lstm},
         {"sgd", "qn.sgd{ key = value, ... } -> spec",
-         "Stochastic gradient descent; see qn.help(\"optim\").",
+         "Stochastic gradient descent, with momentum and decay of the rate; "
+         "see qn.help(\"optim\").",
          "optim = qn.sgd{ lr = 1, clip_norm = 10 }", qn_lua_sgd},
+        {"rmsprop", "qn.rmsprop{ key = value, ... } -> spec",
+         "RMSprop; see qn.help(\"optim\").",
+         "optim = qn.rmsprop{ lr = 0.001, rho = 0.9 }", qn_lua_rmsprop},
         {"adam", "qn.adam{ key = value, ... } -> spec",
          "Adam; see qn.help(\"optim\").", "optim = qn.adam{ lr = 0.002 }",
          qn_lua_adam},
@@ -121,6 +129,7 @@ static void close_contents(lua_State *L, int contents)
 void qn_module_install(lua_State *L)
 {
     qn_lua_spec_install(L);
+    qn_lua_params_install(L);
     qn_lua_run_install(L);
     qn_lua_series_install(L);
     qn_lua_stats_install(L);

@@ -104,6 +104,15 @@ static void push_lr(lua_State *L, const struct qn_lab_run *r)
     lua_pushnumber(L, (lua_Number)r->spec->optim.lr);
 }
 
+static void push_last_lr(lua_State *L, const struct qn_lab_run *r)
+{
+    if (r->step > 0) {
+        push_number_or_nil(L, r->lr);
+    } else {
+        lua_pushnil(L);
+    }
+}
+
 static void push_grad_norm(lua_State *L, const struct qn_lab_run *r)
 {
     push_number_or_nil(L, r->grad_norm);
@@ -189,7 +198,9 @@ const struct qn_lua_field *qn_lua_run_fields(void)
         {"loss", "newest training loss in nats, nil before one", push_loss},
         {"best", "{ step, value, metric } of the best evaluation, or nil",
          push_best},
-        {"lr", "learning rate", push_lr},
+        {"lr", "the setting optim.lr, before any decay", push_lr},
+        {"last_lr", "learning rate of the newest step, nil before one",
+         push_last_lr},
         {"grad_norm", "norm of the newest gradient, before clipping",
          push_grad_norm},
         {"rate", "symbols a second", push_rate},
@@ -434,17 +445,30 @@ const struct qn_lua_doc *qn_lua_run_docs(void)
         {"metric", "run:metric(name) -> series",
          "A curve: train.loss valid.loss test.loss lr grad_norm tokens_per_s.",
          "run:metric(\"train.loss\").last", qn_lua_run_metric},
-        {"stats", "run:stats() -> table | nil, message, code",
-         "The newest counts of cell states: layers[i] and pooled hold the "
-         "shares negative, near, positive, zero, nan and the counts n_*.",
+        {"stats", "run:stats() -> stats | nil, message, code",
+         "The newest counts of what stats.of names, as trained: layers[i] and "
+         "pooled, or c[i], f[i], c.pooled and so on, hold the shares negative, "
+         "near, positive, zero, nan and the counts n_*.",
          "run:stats().layers[1].near", qn_lua_run_stats},
+        {"measure",
+         "run:measure{ split =, checkpoint =, of =, layers =, near = } -> "
+         "stats "
+         "| nil, message, code",
+         "The shares of c, z, h, f or o over a whole split, in evaluation. The "
+         "table has, beside all that of run:stats(), the shares pooled over "
+         "the layers, or those of the layer that layers names, as its own "
+         "fields.",
+         "run:measure{ split = \"test\", checkpoint = \"best\" }.near",
+         qn_lua_run_measure},
         {"sample",
          "run:sample{ prompt =, length =, temperature =, seed = } -> text | "
          "nil, message, code",
          "Text written by the network as it is now.",
          "print(run:sample{ prompt = \"In the \", length = 80 })",
          qn_lua_run_sample},
-        {"evaluate", "run:evaluate([split]) -> table | nil, message, code",
+        {"evaluate",
+         "run:evaluate([split, { checkpoint = }]) -> table | nil, message, "
+         "code",
          "The loss on train, valid (if nothing is said) or test: loss in nats, "
          "bpc, perplexity, predictions, seconds.",
          "run:evaluate(\"test\").bpc", qn_lua_run_evaluate},

@@ -34,6 +34,17 @@ int qn_lua_run_pause(lua_State *L);
 int qn_lua_run_resume(lua_State *L);
 int qn_lua_run_evaluate(lua_State *L);
 int qn_lua_run_sample(lua_State *L);
+/* Wait for the answer: 0 when *note holds a good one, else the number of
+ * results to return. counts: of a measurement, the caller's to free; NULL for
+ * any other question. */
+int qn_lua_take_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
+                       struct qn_stats_record **counts);
+
+/* --- lua_measure.c -------------------------------------------------------- */
+int qn_lua_run_measure(lua_State *L);
+/* The checkpoint option on top, best, last, a step or nil, as text ("" for
+ * nil); false: it is none of these. */
+bool qn_lua_checkpoint_text(lua_State *L, char *out, size_t size);
 
 /* --- lua_series.c, lua_stats.c ------------------------------------------- */
 int qn_lua_run_metric(lua_State *L);

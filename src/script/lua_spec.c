@@ -1,4 +1,4 @@
-/* lua_spec.c - qn.qrnn, qn.sgd, qn.adam, qn.corpus, qn.preset and their values.
+/* lua_spec.c - specs as values: qn.qrnn, qn.lstm, optimisers, texts, presets.
  */
 #include "script/lua_spec.h"
 
@@ -91,9 +91,19 @@ int qn_lua_qrnn(lua_State *L)
     return make(L, "model", "model.cell", "qrnn");
 }
 
+int qn_lua_lstm(lua_State *L)
+{
+    return make(L, "model", "model.cell", "lstm");
+}
+
 int qn_lua_sgd(lua_State *L)
 {
     return make(L, "optim", "optim.kind", "sgd");
+}
+
+int qn_lua_rmsprop(lua_State *L)
+{
+    return make(L, "optim", "optim.kind", "rmsprop");
 }
 
 int qn_lua_adam(lua_State *L)
@@ -412,6 +422,11 @@ const struct qn_lua_doc *qn_lua_spec_docs(void)
         {"with", "spec:with{ key = value, ... } -> spec",
          "A changed copy. A spec itself never changes.",
          "wide = qn.qrnn{ layers = 2 }:with{ hidden = 512 }", l_with},
+        {"params", "spec:params([corpus | symbols]) -> table",
+         "Every tensor of a model or of a whole run: tensors[i] has name, "
+         "shape "
+         "and count; all and trainable are their sums.",
+         "print(qn.qrnn{ layers = 2 }:params(10000))", qn_lua_spec_params},
         {NULL, NULL, NULL, NULL, NULL},
     };
     return docs;

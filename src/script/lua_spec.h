@@ -21,10 +21,18 @@ struct qn_lua_spec *qn_lua_test_spec(lua_State *L, int index);
 void qn_lua_push_config(lua_State *L, const struct qn_spec *spec);
 
 int qn_lua_qrnn(lua_State *L);
+int qn_lua_lstm(lua_State *L);
 int qn_lua_sgd(lua_State *L);
+int qn_lua_rmsprop(lua_State *L);
 int qn_lua_adam(lua_State *L);
 int qn_lua_corpus(lua_State *L);
 int qn_lua_preset(lua_State *L);
+
+/* lua_params.c */
+int qn_lua_spec_params(lua_State *L);
+/* A model has them, and a whole run. */
+bool qn_lua_has_params(const struct qn_lua_spec *spec);
+void qn_lua_params_install(lua_State *L);
 
 const struct qn_lua_doc *qn_lua_spec_docs(void);
 void qn_lua_spec_install(lua_State *L);

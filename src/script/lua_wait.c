@@ -236,13 +236,13 @@ int qn_lua_run_resume(lua_State *L)
 
 /* --- questions ---------------------------------------------------------- */
 
-/* Wait for the answer: 0 when *note holds a good one, else the number of
- * results to return. */
-static int take_answer(lua_State *L, qn_ticket ticket, struct qn_note *note)
+int qn_lua_take_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
+                       struct qn_stats_record **counts)
 {
     struct qn_lab *lab = qn_script_of(L)->lab;
     qn_lab_release(lab);
-    while (!qn_lab_answer(lab, ticket, note)) {
+    while (counts != NULL ? !qn_lab_counts(lab, ticket, note, counts)
+                          : !qn_lab_answer(lab, ticket, note)) {
         if (qn_interrupt_pump(L, TURN)) {
             qn_lab_forget(lab, ticket);
             return qn_interrupt_result(L);
@@ -282,27 +282,43 @@ static void push_evaluation(lua_State *L, enum qn_split split,
     set_number(L, "seconds", note->seconds);
 }
 
-int qn_lua_run_evaluate(lua_State *L)
+static enum qn_split check_split(lua_State *L, int index)
 {
     static const char *const names[] = {"train", "valid", "test"};
-    qn_interrupt_needs_result(L);
-    qn_run_id id = qn_lua_check_run(L, 1);
-    const char *name = luaL_optstring(L, 2, "valid");
+    const char *name = luaL_optstring(L, index, "valid");
     enum qn_split split;
     if (!qn_split_parse(name, &split)) {
         qn_lua_push_hint(L, name, names, 3);
-        return qn_lua_raisef(L, "usage", "'%s' is none of train, valid, test%s",
-                             name, lua_tostring(L, -1));
+        qn_lua_raisef(L, "usage", "'%s' is none of train, valid, test%s", name,
+                      lua_tostring(L, -1));
+    }
+    return split;
+}
+
+/* run:evaluate(split, { checkpoint = }) */
+int qn_lua_run_evaluate(lua_State *L)
+{
+    static const char *const names[] = {"checkpoint", NULL};
+    char checkpoint[32];
+    qn_interrupt_needs_result(L);
+    qn_run_id id = qn_lua_check_run(L, 1);
+    lua_settop(L, 3);
+    enum qn_split split = check_split(L, 2);
+    qn_lua_check_options(L, 3, "run:evaluate", names);
+    (void)lua_getfield(L, 3, "checkpoint");
+    if (!qn_lua_checkpoint_text(L, checkpoint, sizeof checkpoint)) {
+        return qn_lua_raise(L, "usage",
+                            "checkpoint: must be best, last or a step");
     }
     qn_ticket ticket;
     struct qn_err err;
-    enum qn_status status =
-        qn_lab_evaluate(qn_script_of(L)->lab, id, split, &ticket, &err);
+    enum qn_status status = qn_lab_evaluate_at(qn_script_of(L)->lab, id, split,
+                                               checkpoint, &ticket, &err);
     if (status != QN_OK) {
         return qn_lua_fail(L, status, &err);
     }
     struct qn_note note;
-    int results = take_answer(L, ticket, &note);
+    int results = qn_lua_take_answer(L, ticket, &note, NULL);
     if (results > 0) {
         return results;
     }
@@ -377,7 +393,7 @@ int qn_lua_run_sample(lua_State *L)
         return qn_lua_fail(L, status, &err);
     }
     struct qn_note note;
-    int results = take_answer(L, ticket, &note);
+    int results = qn_lua_take_answer(L, ticket, &note, NULL);
     if (results > 0) {
         return results;
     }

@@ -65,7 +65,7 @@ static void a_live_run_counts_a_whole_split(void **state)
     wait_step(f, id, 3);
     assert_ok(qn_lab_pause(f->lab, id, &err));
     wait_state(f, id, QN_LAB_PAUSED);
-    struct qn_stats_record *counts = wait_counts(f, ask(f, id, NULL));
+    struct qn_stats_record *counts = wait_counts(f, ask(f, id, ""));
     assert_whole(f, id, counts);
     assert_int_equal(counts->step, view(f, id).step);
     free(counts);
@@ -76,7 +76,7 @@ static void an_ended_run_counts_with_the_weights_of_its_folder(void **state)
     struct lab_fixture *f = *state;
     qn_run_id id = start_run(f, (const char *[]){"steps=6", NULL}, false);
     wait_state(f, id, QN_LAB_DONE);
-    struct qn_stats_record *best = wait_counts(f, ask(f, id, NULL));
+    struct qn_stats_record *best = wait_counts(f, ask(f, id, ""));
     struct qn_stats_record *last = wait_counts(f, ask(f, id, "last"));
     assert_whole(f, id, best);
     assert_whole(f, id, last);
@@ -111,9 +111,9 @@ static void counts_that_nobody_takes_are_freed(void **state)
 {
     struct lab_fixture *f = *state;
     qn_run_id id = start_run(f, endless, false);
-    qn_lab_forget(f->lab, ask(f, id, NULL));
-    assert_int_equal(wait_answer(f, ask(f, id, NULL)).status, QN_OK);
-    (void)ask(f, id, NULL); /* left in the worker or in the table */
+    qn_lab_forget(f->lab, ask(f, id, ""));
+    assert_int_equal(wait_answer(f, ask(f, id, "")).status, QN_OK);
+    (void)ask(f, id, ""); /* left in the worker or in the table */
 }
 
 static void a_checkpoint_of_a_silly_name_is_refused(void **state)

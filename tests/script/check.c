@@ -15,11 +15,20 @@
 static void a_script_is_checked_up_to_its_first_result(void **state)
 {
     struct script_fixture *f = *state;
-    static const char *const ends[] = {
-        "run:wait()",        "print(run.step)",      "run:evaluate()",
-        "qn.runs()",         "qn.run('x')",          "run:metric('lr')",
-        "run:stats()",       "pcall(run.wait, run)", "print(data.sizes)",
-        "run:set{ lr = 1 }", "local x = run.config", NULL};
+    static const char *const ends[] = {"run:wait()",
+                                       "print(run.step)",
+                                       "run:evaluate()",
+                                       "qn.runs()",
+                                       "qn.run('x')",
+                                       "run:metric('lr')",
+                                       "run:stats()",
+                                       "pcall(run.wait, run)",
+                                       "print(data.sizes)",
+                                       "run:set{ lr = 1 }",
+                                       "local x = run.config",
+                                       "run:measure{}",
+                                       "qn.qrnn{}:params(data)",
+                                       NULL};
     for (int i = 0; ends[i] != NULL; i++) {
         struct qn_str text = {0};
         qn_str_addf(&text,

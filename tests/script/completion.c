@@ -82,6 +82,10 @@ static void fields_and_methods_of_our_own(void **state)
     assert_completes(f, "m.init.", "", "gain kind range std with");
     assert_completes(f, "run.config.model.hid", "hid", "hidden");
     assert_completes(f, "run.nothing.", "", "");
+    must(f, "stats = run:stats()");
+    assert_completes(f, "stats:", "", "at");
+    assert_completes(f, "stats.po", "po", "pooled");
+    assert_completes(f, "m:", "", "params with");
 }
 
 static void keys_inside_braces(void **state)
@@ -104,6 +108,12 @@ static void keys_inside_braces(void **state)
     assert_completes(f, "run:stop{ ", "", "save");
     assert_completes(f, "run:sample{ le", "le", "length");
     assert_completes(f, "m:with{ act", "act", "activation");
+    assert_completes(f, "qn.lstm{ hid", "hid", "hidden");
+    assert_completes(f, "qn.rmsprop{ rh", "rh", "rho");
+    assert_completes(f, "qn.sgd{ mom", "mom", "momentum");
+    assert_completes(f, "qn.train{ stats = { o", "o", "of");
+    assert_completes(f, "run:measure{ ", "", "checkpoint layers near of split");
+    assert_completes(f, "run:evaluate('test', { ", "", "checkpoint");
     assert_completes(f, "qn.train{ seed = tonu", "tonu", "tonumber");
     assert_completes(f, "x = { pri", "pri", "print");
 }
@@ -122,10 +132,18 @@ static void names_inside_quotes(void **state)
     assert_completes(f, "qn.qrnn{ activation = 'd", "d", "delu drelu");
     assert_completes(f, "qn.train{ model = { activation = \"t", "t", "tanh");
     assert_completes(f, "qn.help 'mode", "mode",
-                     "model.activation model.alpha model.cell model.dropout "
+                     "model.activation model.alpha model.batch_norm "
+                     "model.bias model.cell model.dense model.dropout "
                      "model.embed model.embed_dropout model.hidden "
                      "model.init.gain model.init.kind model.init.range "
-                     "model.init.std model.layers model.pooling model.window");
+                     "model.init.std model.layers model.pooling model.window "
+                     "model.zoneout");
+    assert_completes(f, "qn.train{ stats = { of = '", "", "c f h o z");
+    assert_completes(f, "qn.train{ stats = { of = { 'c', '", "", "c f h o z");
+    assert_completes(f, "run:measure{ split = 'te", "te", "test");
+    assert_completes(f, "run:measure{ checkpoint = '", "", "best last");
+    assert_completes(f, "run:measure{ of = '", "", "c f h o z");
+    assert_completes(f, "run:measure{ layers = '", "", "all pooled");
     assert_completes(f, "print('a\\'", "a\\'", "");
 }
 

@@ -43,7 +43,8 @@ static void every_method_and_field_is_there(void **state)
 {
     struct script_fixture *f = *state;
     must(f, "run = qn.train(SMALL) run:wait() "
-            "series = run:metric('train.loss') spec = qn.adam{}");
+            "series = run:metric('train.loss') spec = qn.adam{} "
+            "stats = run:stats()");
     for (const char *const *o = qn_help_objects(); *o != NULL; o++) {
         const struct qn_lua_doc *d = qn_help_methods(*o);
         for (; d->name != NULL; d++) {
@@ -95,6 +96,10 @@ static void help_answers_for_words_values_and_settings(void **state)
     assert_holds(printed(f), "0.001");
     must(f, "qn.help('settings')");
     assert_holds(printed(f), "checkpoint.keep.best");
+    must(f, "qn.help(qn.train(SMALL))");
+    assert_holds(printed(f), "run:measure{");
+    must(f, "qn.run(1):wait() qn.help(qn.run(1):stats())");
+    assert_holds(printed(f), "stats:at(threshold)");
     must(f, "qn.help(qn.adam{})");
     assert_holds(printed(f), "spec:with{");
     assert_prints(f, "qn.help('trian')",

@@ -243,6 +243,44 @@ static void a_missing_text_is_a_fact_and_no_mistake(void **state)
     assert_prints(f, "v, code", "nil\tnot_found\n");
 }
 
+static void every_tensor_of_a_model_can_be_listed(void **state)
+{
+    struct script_fixture *f = *state;
+    must(f, "m = qn.qrnn{ layers = 2, hidden = 12, embed = 6 } "
+            "p = m:params(11)");
+    assert_prints(f, "p.tensors[1]",
+                  "{ count = 66, name = \"embedding.weight\", shape = { 11, 6 "
+                  "} }\n");
+    must(f, "sum = 0 for _, t in ipairs(p.tensors) do local n = 1 for _, d in "
+            "ipairs(t.shape) do n = n * d end assert(n == t.count) "
+            "sum = sum + n end assert(sum == p.all and p.trainable == sum)");
+    must(f, "print(p)");
+    assert_holds(printed(f), " parameters, as the paper counts; ");
+    assert_holds(printed(f), "\nembedding.weight             11 x 6");
+    must(f, "d = qn.corpus{ train = TEXT } "
+            "assert(tostring(m:params(d)) == tostring(p))");
+    assert_prints(f, "#qn.lstm{}:params(5).tensors > 3", "true\n");
+    assert_fails(f, "m:params()", "the number of symbols is needed");
+    assert_fails(f, "m:params(0)", "a number of symbols expected, got 0");
+    assert_fails(f, "m:params(1.5)", "a number of symbols expected, got 1.5");
+    assert_fails(f, "m:params(m)", "a qn.corpus or a number");
+    assert_fails(f, "qn.adam{}:params(3)", "a spec of optim has no parameters");
+}
+
+static void cells_and_optimisers_have_their_own_makers(void **state)
+{
+    struct script_fixture *f = *state;
+    assert_prints(f, "qn.lstm{ hidden = 8 }", "qn.lstm{ hidden = 8 }\n");
+    assert_prints(f, "qn.lstm{}.cell, qn.rmsprop{}.kind", "lstm\trmsprop\n");
+    assert_prints(f, "qn.rmsprop{ rho = 0.95 }", "qn.rmsprop{ rho = 0.95 }\n");
+    assert_prints(f,
+                  "qn.sgd{ lr = 1, momentum = 0.9, decay = 0.95, decay_after "
+                  "= 6 }.decay_after",
+                  "6\n");
+    assert_fails(f, "qn.lstm{ pooling = 'f' }", "model.pooling");
+    assert_fails(f, "qn.adam{ momentum = 0.5 }", "optim.momentum");
+}
+
 static void the_module_is_closed(void **state)
 {
     struct script_fixture *f = *state;
@@ -278,6 +316,8 @@ int main(void)
         TEST(a_whole_spec_replaces_what_a_preset_says_of_it),
         TEST(a_corpus_says_what_it_found),
         TEST(a_missing_text_is_a_fact_and_no_mistake),
+        TEST(every_tensor_of_a_model_can_be_listed),
+        TEST(cells_and_optimisers_have_their_own_makers),
         TEST(the_module_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
