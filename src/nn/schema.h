@@ -28,7 +28,8 @@ struct qn_schema_key {
 const struct qn_schema_key *qn_schema_at(int i);
 int qn_schema_index(const char *key); /* -1: no such key */
 
-/* Whether the key has a meaning under the spec's other choices. */
+/* Whether the key has a meaning under the spec's other choices: its decider has
+ * one and is as 'when_choice' wants. */
 bool qn_schema_applies(const struct qn_schema_key *key,
                        const struct qn_spec *spec);
 

@@ -214,18 +214,41 @@ static const char *without_group(const char *key, const char *beside)
     return tail;
 }
 
-/* "model.alpha applies to activation elu or delu, not drelu". */
+/* The key, or the one that it depends on, whose own decider has a meaning and
+ * denies it. */
+static const struct qn_schema_key *
+denied_by_choice(const struct qn_schema_key *key, const struct qn_spec *spec)
+{
+    const struct qn_schema_key *decider =
+        qn_schema_at(qn_schema_index(key->when));
+    while (!qn_schema_applies(decider, spec)) {
+        key = decider;
+        decider = qn_schema_at(qn_schema_index(key->when));
+    }
+    return key;
+}
+
+/* "model.alpha applies to activation elu or delu, not drelu", "model.bias
+ * applies when model.batch_norm is false". */
 static void does_not_apply(const struct qn_schema_key *key,
                            const struct qn_spec *spec, struct qn_str *problems)
 {
+    const struct qn_schema_key *denied = denied_by_choice(key, spec);
     struct qn_str text = {0};
-    qn_str_addf(&text, "%s applies to %s ", key->info.key,
-                without_group(key->when, key->info.key));
-    for (int i = 0; i < 4 && key->when_choice[i] != NULL; i++) {
-        qn_str_addf(&text, "%s%s", i == 0 ? "" : " or ", key->when_choice[i]);
+    qn_str_addf(&text, "%s applies ", key->info.key);
+    if (qn_key_find(denied->when)->type == QN_KEY_BOOL) {
+        qn_str_addf(&text, "when %s is %s", denied->when,
+                    denied->when_choice[0]);
+    } else {
+        qn_str_addf(&text, "to %s ",
+                    without_group(denied->when, key->info.key));
+        for (int i = 0; i < 4 && denied->when_choice[i] != NULL; i++) {
+            qn_str_addf(&text, "%s%s", i == 0 ? "" : " or ",
+                        denied->when_choice[i]);
+        }
+        qn_str_add(&text, ", not ");
+        qn_spec_text(spec, denied->when, &text);
     }
-    qn_str_add(&text, ", not ");
-    qn_spec_text(spec, key->when, &text);
     add_problem(problems, text.text);
     qn_str_free(&text);
 }
@@ -293,6 +316,12 @@ static void check_combinations(const struct qn_spec *spec,
     if (spec->data.valid_fraction + spec->data.test_fraction >= 1) {
         add_problem(problems, "data.valid and data.test leave nothing of "
                               "data.train to train on");
+    }
+    if (spec->data.level == QN_LEVEL_WORD &&
+        qn_str_eq(spec->data.eos, spec->data.unk)) {
+        char quoted[QN_VALUE_QUOTED];
+        add_problemf(problems, "data.eos and data.unk are both %s",
+                     qn_value_quote(quoted, spec->data.eos));
     }
     check_product("batch", spec->batch, spec->seq, problems);
     check_product("eval.batch", spec->eval.batch, spec->seq, problems);

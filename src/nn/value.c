@@ -287,7 +287,10 @@ static int find_choice(const struct qn_schema_key *key, const char *text,
         }
     }
     char quoted[QN_VALUE_QUOTED];
-    int near = qn_schema_nearest_of(text, key->info.choices, n);
+    /* In a set of single letters any is as near as another. */
+    int near = key->info.type == QN_KEY_SET
+                   ? -1
+                   : qn_schema_nearest_of(text, key->info.choices, n);
     (void)qn_fail(err, QN_EUSAGE, "%s: %s is %s%s%s%s%s", key->info.key,
                   qn_value_quote(quoted, text), n == 1 ? "not " : "none of ",
                   key->info.range_text, near < 0 ? "" : " (did you mean '",

@@ -201,6 +201,66 @@ static void a_key_without_meaning_is_a_mistake_of_the_person(void **state)
     assert_true(spec.model.alpha == 0.3);
 }
 
+static void a_key_has_no_meaning_when_its_decider_has_none(void **state)
+{
+    (void)state;
+    refused(LIST("model.cell=lstm", "model.alpha=0.2"),
+            "model.alpha applies to cell qrnn, not lstm");
+    refused(LIST("model.cell=lstm", "model.bias=step"),
+            "model.bias applies to cell qrnn, not lstm");
+    refused(LIST("model.cell=lstm", "model.window=3", "model.pooling=f",
+                 "model.zoneout=0.1"),
+            "model.window applies to cell qrnn, not lstm\n"
+            "model.pooling applies to cell qrnn, not lstm\n"
+            "model.zoneout applies to cell qrnn, not lstm");
+    refused(LIST("data.level=word", "data.stream=ptb49"),
+            "data.stream applies to level char, not word");
+    refused(LIST("data.eos=x"), "data.eos applies to level word, not char");
+}
+
+static void a_switch_decides_like_a_choice(void **state)
+{
+    (void)state;
+    refused(LIST("model.batch_norm=true", "model.bias=step"),
+            "model.bias applies when model.batch_norm is false");
+    assert_int_equal(accepted(LIST("model.bias=step")).model.bias,
+                     QN_BIAS_STEP);
+}
+
+/* A chain of deciders that a preset brought goes with its first. */
+static void void_keys_of_a_preset_go_with_their_deciders(void **state)
+{
+    (void)state;
+    struct qn_settings *s = qn_settings_new();
+    struct qn_spec spec;
+    struct qn_err err;
+    assert_int_equal(qn_settings_preset(s, "ptb-word/delu-640", &err), QN_OK);
+    qn_settings_assign(s, "model.alpha=0.3", QN_FROM_PRESET);
+    qn_settings_assign(s, "model.cell=lstm", QN_FROM_USER);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
+    assert_int_equal(spec.model.bias, QN_BIAS_LAYER);
+    assert_true(spec.model.alpha == 0.1);
+    qn_settings_free(s);
+    s = qn_settings_new();
+    assert_int_equal(qn_settings_preset(s, "ptb-char/drelu-2x250", &err),
+                     QN_OK);
+    qn_settings_assign(s, "data.level=word", QN_FROM_USER);
+    qn_settings_assign(s, "model.cell=lstm", QN_FROM_USER);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
+    assert_int_equal(spec.data.stream, QN_STREAM_PLAIN);
+    assert_false(spec.model.batch_norm);
+    qn_settings_free(s);
+}
+
+static void the_end_of_a_line_is_no_unknown_word(void **state)
+{
+    (void)state;
+    refused(LIST("data.level=word", "data.eos=<unk>"),
+            "data.eos and data.unk are both '<unk>'");
+    assert_int_equal(accepted(LIST("data.level=word")).data.level,
+                     QN_LEVEL_WORD);
+}
+
 static void a_key_without_meaning_from_a_preset_is_dropped(void **state)
 {
     (void)state;
@@ -272,10 +332,145 @@ static void presets_are_whole_and_can_be_changed(void **state)
             fail_msg("%s: %s", name, err.text);
         }
         assert_int_equal(spec.model.hidden, 11);
-        assert_int_equal(spec.model.window[0], 6);
-        assert_int_equal(spec.model.window[1], 2);
         qn_settings_free(s);
     }
+}
+
+/* Keys of a preset that do not apply are dropped silently; it has none. */
+static void no_key_of_a_preset_is_void(void **state)
+{
+    (void)state;
+    for (int i = 0; i < qn_n_presets(); i++) {
+        const struct qn_preset_info *p = qn_preset_at(i);
+        struct qn_settings *s = qn_settings_new();
+        struct qn_spec spec;
+        struct qn_err err;
+        for (int a = 0; p->assignments[a] != NULL; a++) {
+            qn_settings_assign(s, p->assignments[a], QN_FROM_USER);
+        }
+        if (qn_settings_finish(s, &spec, &err) != QN_OK) {
+            fail_msg("%s: %s", p->name, err.text);
+        }
+        qn_settings_free(s);
+    }
+}
+
+static void help_of_a_preset_fits_a_line(void **state)
+{
+    (void)state;
+    for (int i = 0; i < qn_n_presets(); i++) {
+        const struct qn_preset_info *p = qn_preset_at(i);
+        assert_in_range(strlen(p->name), 1, 25);
+        assert_in_range(strlen(p->help), 1, 54);
+        for (int j = 0; j < i; j++) {
+            assert_string_not_equal(p->name, qn_preset_at(j)->name);
+        }
+    }
+}
+
+static struct qn_spec preset(const char *name)
+{
+    struct qn_settings *s = qn_settings_new();
+    struct qn_spec spec;
+    struct qn_err err;
+    assert_int_equal(qn_settings_preset(s, name, &err), QN_OK);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
+    qn_settings_free(s);
+    return spec;
+}
+
+/* Which keys two specs differ in, the name aside. */
+static void assert_differ_in(const struct qn_spec *a, const struct qn_spec *b,
+                             const char *wanted)
+{
+    struct qn_str keys = {0};
+    qn_str_add(&keys, "");
+    for (int i = 0; i < qn_n_keys(); i++) {
+        struct qn_str x = {0}, y = {0};
+        const char *key = qn_key_at(i)->key;
+        qn_spec_text(a, key, &x);
+        qn_spec_text(b, key, &y);
+        if (strcmp(key, "name") != 0 && strcmp(x.text, y.text) != 0) {
+            qn_str_addf(&keys, "%s%s", keys.len > 0 ? " " : "", key);
+        }
+        qn_str_free(&x);
+        qn_str_free(&y);
+    }
+    assert_string_equal(keys.text, wanted);
+    qn_str_free(&keys);
+}
+
+/* docs/presets.md says in what they differ. */
+static void a_code_preset_differs_from_its_twin_where_told(void **state)
+{
+    (void)state;
+    int n_twins = 0;
+    for (int i = 0; i < qn_n_presets(); i++) {
+        const char *name = qn_preset_at(i)->name;
+        size_t len = strlen(name);
+        if (len < 5 || strcmp(name + len - 5, "-code") != 0) {
+            continue;
+        }
+        char twin[64];
+        (void)snprintf(twin, sizeof twin, "%.*s", (int)len - 5, name);
+        struct qn_spec code = preset(name);
+        struct qn_spec paper = preset(twin);
+        const char *keys = "optim.clip_norm eval.floor";
+        if (strncmp(name, "ptb-word/", 9) == 0) {
+            keys = code.model.cell == QN_CELL_LSTM
+                       ? "epochs optim.clip_norm optim.decay eval.floor"
+                       : "epochs optim.l2 eval.floor";
+        }
+        assert_differ_in(&paper, &code, keys);
+        n_twins++;
+    }
+    assert_int_equal(n_twins, 16);
+}
+
+static void a_word_preset_is_the_papers(void **state)
+{
+    (void)state;
+    struct qn_spec s = preset("ptb-word/drelu-640");
+    assert_int_equal(s.data.level, QN_LEVEL_WORD);
+    assert_true(s.batch == 20 && s.seq == 105 && s.epochs == 72);
+    assert_true(s.model.layers == 2 && s.model.hidden == 640 &&
+                s.model.embed == 640 && s.model.window[1] == 2);
+    assert_true(s.model.dropout == 0.5 && s.model.embed_dropout == 0.5);
+    assert_true(s.model.bias == QN_BIAS_STEP && !s.model.batch_norm);
+    assert_true(s.model.zoneout == 0);
+    assert_true(s.model.init.kind == QN_INIT_NORMAL && s.model.init.std == 0.1);
+    assert_true(s.loss.time == QN_TIME_SUM && s.optim.kind == QN_SGD);
+    assert_true(s.optim.lr == 1 && s.optim.clip_norm == 10);
+    assert_true(s.optim.decay == 0.95 && s.optim.decay_after == 6);
+    assert_true(s.optim.l2 == 2e-4 && s.optim.l2_on == QN_L2_ALL);
+    s = preset("ptb-word/lstm-650");
+    assert_true(s.model.cell == QN_CELL_LSTM && s.model.hidden == 650);
+    assert_true(s.seq == 35 && s.epochs == 39 && s.optim.clip_norm == 5);
+    assert_true(s.optim.decay == 1 / 1.2 && s.optim.l2 == 0);
+    assert_true(s.model.init.kind == QN_INIT_UNIFORM &&
+                s.model.init.range == 0.05);
+}
+
+static void a_char_preset_is_the_papers(void **state)
+{
+    (void)state;
+    struct qn_spec s = preset("ptb-char/delu-8x500");
+    assert_int_equal(s.data.stream, QN_STREAM_PTB49);
+    assert_true(s.batch == 128 && s.seq == 100 && s.epochs == 300);
+    assert_true(s.model.layers == 8 && s.model.hidden == 500 &&
+                s.model.embed == 50);
+    assert_true(s.model.window[0] == 6 && s.model.window[7] == 2);
+    assert_true(s.model.dropout == 0.3 && s.model.embed_dropout == 0);
+    assert_true(s.model.batch_norm && s.model.alpha == 0.1);
+    assert_true(s.model.init.kind == QN_INIT_ORTHOGONAL &&
+                s.model.init.gain == 0.5);
+    assert_true(s.optim.kind == QN_ADAM && s.optim.lr == 3e-4);
+    assert_true(s.optim.clip_norm == 5 && s.loss.time == QN_TIME_MEAN);
+    assert_true(preset("ptb-char/drelu-8x250").model.dropout == 0.15);
+    s = preset("enwik8/drelu-4x1000");
+    assert_true(s.data.level == QN_LEVEL_BYTE && s.seq == 200);
+    assert_true(s.model.hidden == 1000 && s.model.embed == 64);
+    assert_true(s.data.valid_fraction == 0.05 && s.data.test_fraction == 0.05);
 }
 
 static void a_preset_after_another_wins(void **state)
@@ -289,7 +484,7 @@ static void a_preset_after_another_wins(void **state)
                      QN_OK);
     assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
     assert_string_equal(spec.data.train, "ptb/ptb.train.txt");
-    assert_true(spec.steps == 0 && spec.epochs == 50);
+    assert_true(spec.steps == 0 && spec.epochs == 300);
     assert_int_equal(spec.model.hidden, 500);
     assert_true(spec.model.dropout == 0.3 && spec.model.init.gain == 0.5);
     assert_true(spec.eval.limit == 100000); /* the first one's, still */
@@ -354,11 +549,20 @@ int main(void)
         cmocka_unit_test(a_wrong_name_suggests_the_nearest),
         cmocka_unit_test(all_problems_are_said_at_once),
         cmocka_unit_test(a_key_without_meaning_is_a_mistake_of_the_person),
+        cmocka_unit_test(a_key_has_no_meaning_when_its_decider_has_none),
+        cmocka_unit_test(a_switch_decides_like_a_choice),
+        cmocka_unit_test(void_keys_of_a_preset_go_with_their_deciders),
+        cmocka_unit_test(the_end_of_a_line_is_no_unknown_word),
         cmocka_unit_test(a_key_without_meaning_from_a_preset_is_dropped),
         cmocka_unit_test(a_short_window_list_repeats_its_last_value),
         cmocka_unit_test(fractions_leave_something_to_train_on),
         cmocka_unit_test(symbols_of_a_step_fit_an_int),
         cmocka_unit_test(presets_are_whole_and_can_be_changed),
+        cmocka_unit_test(no_key_of_a_preset_is_void),
+        cmocka_unit_test(help_of_a_preset_fits_a_line),
+        cmocka_unit_test(a_code_preset_differs_from_its_twin_where_told),
+        cmocka_unit_test(a_word_preset_is_the_papers),
+        cmocka_unit_test(a_char_preset_is_the_papers),
         cmocka_unit_test(a_preset_after_another_wins),
         cmocka_unit_test(a_wrong_preset_suggests_the_nearest),
         cmocka_unit_test(a_live_run_takes_live_keys_only),

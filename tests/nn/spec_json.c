@@ -140,6 +140,7 @@ static void unset_values_are_null_and_periods_are_strings(void **state)
     qn_settings_assign(s, "data.train=a\xc3\xa9", QN_FROM_USER);
     qn_settings_assign(s, "model.window=6,2", QN_FROM_USER);
     qn_settings_assign(s, "stop.after=90 minutes", QN_FROM_USER);
+    qn_settings_assign(s, "stats.of=f,z", QN_FROM_USER);
     struct qn_spec spec = finished(s);
     qn_spec_json(&spec, &json);
     const char *text = json.text.text;
@@ -149,11 +150,53 @@ static void unset_values_are_null_and_periods_are_strings(void **state)
                                  "\"valid\":0.05,"));
     assert_non_null(strstr(text, "\"window\":[6,2],\"pooling\":\"fo\","));
     assert_non_null(strstr(text, "\"init\":{\"kind\":\"orthogonal\","));
-    assert_non_null(strstr(text, "\"stats\":{\"every\":\"20 steps\","));
+    assert_non_null(strstr(text, "\"stats\":{\"every\":\"20 steps\","
+                                 "\"of\":[\"z\",\"f\"],"));
     assert_non_null(strstr(text, "\"keep\":{\"best\":1,\"last\":2}},"
                                  "\"stop\":{\"after\":\"90 minutes\","));
     assert_non_null(strstr(text, "\"log\":{\"every\":\"10 steps\"}}"));
     qn_json_free(&json);
+}
+
+/* The whole of a spec.json as the program before words, batch norm and LSTM
+ * layers wrote it. */
+static void files_of_older_programs_are_read(void **state)
+{
+    (void)state;
+    static const char older[] =
+        "{\"name\":\"old-1\",\"tags\":null,\"notes\":null,\"seed\":1,"
+        "\"threads\":2,\"batch\":32,\"seq\":64,\"epochs\":null,"
+        "\"steps\":7000,\"task\":\"lm\",\"data\":{\"train\":\"a.txt\","
+        "\"valid\":0.05,\"test\":0.05,\"level\":\"byte\",\"lower\":false,"
+        "\"vocab_size\":null},\"model\":{\"cell\":\"qrnn\",\"layers\":2,"
+        "\"hidden\":250,\"embed\":50,\"window\":[6,2],\"pooling\":\"fo\","
+        "\"activation\":\"drelu\",\"alpha\":0.1,\"dropout\":0.05,"
+        "\"embed_dropout\":0,\"init\":{\"kind\":\"orthogonal\",\"std\":0.1,"
+        "\"range\":0.05,\"gain\":0.5}},\"optim\":{\"kind\":\"adam\","
+        "\"lr\":0.0003,\"clip_norm\":5,\"eps\":1e-08,\"beta1\":0.9,"
+        "\"beta2\":0.999},\"eval\":{\"every\":\"500 steps\",\"batch\":null,"
+        "\"limit\":100000},\"stats\":{\"every\":\"20 steps\",\"near\":0.1},"
+        "\"checkpoint\":{\"every\":\"500 steps\",\"keep\":{\"best\":1,"
+        "\"last\":2}},\"stop\":{\"after\":null,\"restore\":\"best\","
+        "\"nan\":\"pause\"},\"sample\":{\"every\":\"1 eval\",\"prompt\":\"In"
+        "\",\"length\":200,\"temperature\":0.8,\"seed\":1},\"log\":{\"every\":"
+        "\"10 steps\"}}";
+    struct qn_spec spec;
+    struct qn_err err;
+    if (qn_spec_parse(older, sizeof older - 1, &spec, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_true(spec.steps == 7000 && spec.model.window[1] == 2);
+    assert_int_equal(spec.data.stream, QN_STREAM_PLAIN);
+    assert_string_equal(spec.data.eos, "<eos>");
+    assert_false(spec.model.batch_norm || spec.model.dense);
+    assert_int_equal(spec.model.bias, QN_BIAS_LAYER);
+    assert_int_equal(spec.loss.time, QN_TIME_MEAN);
+    assert_true(spec.model.zoneout == 0 && spec.optim.l2 == 0);
+    assert_true(spec.optim.decay == 1 && spec.optim.decay_after == 0);
+    assert_true(spec.optim.momentum == 0 && spec.eval.floor == 0);
+    assert_true(spec.stats.of == 1u << QN_CELL);
+    comes_back(&spec);
 }
 
 static void refuses(const char *json, enum qn_status status,
@@ -182,6 +225,8 @@ static void wrong_files_are_refused(void **state)
             "model.window is ''");
     refuses("{\"data\":{\"train\":\"x\"},\"model\":{\"hidden\":null}}",
             QN_EUSAGE, "model.hidden is 'none'");
+    refuses("{\"data\":{\"train\":\"x\"},\"stats\":{\"of\":[]}}", QN_EUSAGE,
+            "stats.of: '' is none of");
     refuses("{}", QN_EUSAGE, "data.train is not set");
     refuses("[]", QN_EFORMAT, "the settings are no JSON object");
     refuses("{\"seed\":1,\"seed\":2}", QN_EFORMAT, "not valid JSON: line 1");
@@ -264,6 +309,7 @@ int main(void)
         cmocka_unit_test(presets_come_back_equal),
         cmocka_unit_test(random_specs_come_back_equal),
         cmocka_unit_test(unset_values_are_null_and_periods_are_strings),
+        cmocka_unit_test(files_of_older_programs_are_read),
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(deep_files_are_refused),
         cmocka_unit_test(damaged_files_are_refused_or_read),
