@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The store: 'given' (--store) if not NULL, else QUERN_STORE, else
@@ -14,6 +15,7 @@ struct qn_run_summary {
     char id[320]; /* the folder's name */
     char name[256];
     char state[16];    /* running, paused, done, stopped, failed, interrupted */
+    bool of_words;     /* what it predicts: data.level is word */
     int64_t step;      /* the last one recorded */
     int64_t best_step; /* 0 = none yet */
     double best_loss;  /* NaN = none yet */

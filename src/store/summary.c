@@ -27,7 +27,8 @@ static const struct {
 /* Enough for some lines of metrics.jsonl, the newest of which is wanted. */
 #define TAIL 8192
 
-enum qn_status qn_run_read_name(const char *path, char **name,
+/* The whole of spec.json, the caller's to release. */
+static enum qn_status read_spec(const char *path, json_t **out,
                                 struct qn_err *err)
 {
     struct qn_bytes bytes;
@@ -43,12 +44,29 @@ enum qn_status qn_run_read_name(const char *path, char **name,
         return qn_fail(err, QN_EFORMAT, "%s/" QN_RUN_SPEC ": is no JSON object",
                        path);
     }
-    const char *given = json_string_value(json_object_get(spec, "name"));
-    *name = given != NULL && given[0] != '\0'
-                ? qn_xstrdup(given)
-                : qn_run_id_name(qn_path_base(path));
-    json_decref(spec);
+    *out = spec;
     return QN_OK;
+}
+
+/* The caller frees it. */
+static char *name_in(const json_t *spec, const char *path)
+{
+    const char *given = json_string_value(json_object_get(spec, "name"));
+    return given != NULL && given[0] != '\0'
+               ? qn_xstrdup(given)
+               : qn_run_id_name(qn_path_base(path));
+}
+
+enum qn_status qn_run_read_name(const char *path, char **name,
+                                struct qn_err *err)
+{
+    json_t *spec;
+    enum qn_status status = read_spec(path, &spec, err);
+    if (status == QN_OK) {
+        *name = name_in(spec, path);
+        json_decref(spec);
+    }
+    return status;
 }
 
 /* A line of events.jsonl; user is an int, the last transition or -1. A resume's
@@ -158,14 +176,19 @@ enum qn_status qn_run_summarise(const char *path, struct qn_run_summary *out,
                                 struct qn_err *err)
 {
     struct qn_run_summary s = {.best_loss = (double)NAN};
-    char *name;
-    enum qn_status status = qn_run_read_name(path, &name, err);
+    json_t *spec;
+    enum qn_status status = read_spec(path, &spec, err);
     if (status != QN_OK) {
         return status;
     }
+    char *name = name_in(spec, path);
+    const json_t *data = json_object_get(spec, "data");
+    const char *level = json_string_value(json_object_get(data, "level"));
     qn_copy_text(s.id, sizeof s.id, qn_path_base(path));
     qn_copy_text(s.name, sizeof s.name, name);
+    s.of_words = level != NULL && qn_str_eq(level, "word");
     free(name);
+    json_decref(spec);
     status = read_state(path, &s, err);
     if (status == QN_OK) {
         status = read_step(path, &s, err);
