@@ -58,8 +58,8 @@ static enum qn_status rig_init(struct rig *r, const struct qn_train_env *env,
             qn_pass_new(r->model, spec->batch, spec->seq, true, &r->pass, err);
     }
     if (status == QN_OK) {
-        status = qn_optim_init(&r->optim, r->be, spec->optim.kind,
-                               qn_model_n_params(r->model), err);
+        status = qn_optim_init(&r->optim, r->be, spec,
+                               qn_model_trained(r->model).count, err);
     }
     size_t n = (size_t)spec->batch * (size_t)spec->seq;
     r->ids = qn_xcalloc(n, sizeof *r->ids);
@@ -98,8 +98,8 @@ static enum qn_status step(struct rig *r, const struct qn_spec *spec, int64_t t,
     qn_pass_backward(r->pass);
     struct qn_tensor grads = qn_model_grads(r->model);
     ops->grad_norm(r->be, grads);
-    struct qn_update update = qn_optim_update(spec, t);
-    ops->update(r->be, &update, qn_model_weights(r->model), grads, r->optim.m,
+    struct qn_update update = qn_optim_update(spec, 1, t);
+    ops->update(r->be, &update, qn_model_trained(r->model), grads, r->optim.m,
                 r->optim.v);
     qn_pass_carry(r->pass);
     return ops->step_end(r->be, &result, err);

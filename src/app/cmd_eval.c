@@ -14,8 +14,8 @@ static void print_json(struct qn_out *out, const struct qn_measured *m,
     qn_json_kstring(&j, "split", qn_split_name(e->split));
     qn_json_kint(&j, "step", qn_measure_checkpoint_step(m->measure));
     qn_json_kdouble(&j, "loss", e->loss);
-    qn_json_kdouble(&j, "bpc", qn_bpc(e->loss));
-    qn_json_kdouble(&j, "perplexity", qn_perplexity(e->loss));
+    qn_json_kdouble(&j, qn_reading_name(e->level),
+                    qn_reading(e->level, e->loss));
     qn_json_kint(&j, "predictions", e->predictions);
     qn_json_kdouble(&j, "seconds", e->seconds);
     qn_json_end_object(&j);
@@ -26,15 +26,12 @@ static void print_json(struct qn_out *out, const struct qn_measured *m,
 static void print_text(struct qn_out *out, const struct qn_measured *m,
                        const struct qn_evaluation *e)
 {
-    char loss[32], bpc[32], perplexity[32];
+    char loss[32], reading[64];
     (void)qn_out_linef(
-        out,
-        "%s  step %lld  %s loss %s  %s bpc  perplexity %s  %lld prediction%s "
-        "in %.1f s",
+        out, "%s  step %lld  %s loss %s  %s  %lld prediction%s in %.1f s",
         m->id, (long long)qn_measure_checkpoint_step(m->measure),
         qn_split_name(e->split), qn_number_text(loss, sizeof loss, e->loss),
-        qn_number_text(bpc, sizeof bpc, qn_bpc(e->loss)),
-        qn_number_text(perplexity, sizeof perplexity, qn_perplexity(e->loss)),
+        qn_reading_text(reading, sizeof reading, e->level, e->loss),
         (long long)e->predictions, e->predictions == 1 ? "" : "s", e->seconds);
 }
 

@@ -60,10 +60,12 @@ static void print_row(struct qn_out *out, const struct widths *w,
     add_cell(&s, r->id, w->id);
     qn_str_addf(&s, "%-11s  %9lld  ", r->state, (long long)r->step);
     if (r->best_step > 0) {
-        char loss[32], bpc[32];
-        qn_str_addf(&s, "%s (%s bpc) at step %lld",
+        char loss[32], reading[64];
+        qn_str_addf(&s, "%s (%s) at step %lld",
                     qn_number_text(loss, sizeof loss, r->best_loss),
-                    qn_number_text(bpc, sizeof bpc, qn_bpc(r->best_loss)),
+                    qn_reading_text(reading, sizeof reading,
+                                    r->of_words ? QN_LEVEL_WORD : QN_LEVEL_CHAR,
+                                    r->best_loss),
                     (long long)r->best_step);
     } else {
         qn_str_add(&s, "-");

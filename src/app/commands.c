@@ -9,10 +9,11 @@
 #define BIT(option) (1u << (option))
 #define WHICH (BIT(QN_OPT_CHECKPOINT))
 
-static const char *const eval_keys[] = {"threads", "data.", "eval.batch",
-                                        "eval.limit", NULL};
-static const char *const stats_keys[] = {
-    "threads", "data.", "eval.batch", "eval.limit", "stats.near", NULL};
+static const char *const eval_keys[] = {
+    "threads", "data.", "eval.batch", "eval.limit", "eval.floor", NULL};
+static const char *const stats_keys[] = {"threads",    "data.",    "eval.batch",
+                                         "eval.limit", "stats.of", "stats.near",
+                                         NULL};
 static const char *const sample_keys[] = {"threads",       "sample.prompt",
                                           "sample.length", "sample.temperature",
                                           "sample.seed",   NULL};
@@ -67,7 +68,8 @@ const struct qn_app_command qn_commands[] = {
      .max_words = 1,
      .word = "a run"},
     {.name = "stats",
-     .usage = "RUN [--checkpoint WHICH] [--split SPLIT] [--of c] [--near T] "
+     .usage = "RUN [--checkpoint WHICH] [--split SPLIT] [--of LIST] [--near "
+              "T[,T...]] "
               "[KEY=VALUE...]",
      .help = "shares of negative, near-zero and positive cell states",
      .run = qn_cmd_stats,

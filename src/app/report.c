@@ -2,19 +2,23 @@
 #include "app/report.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "lab/note_text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void qn_report_init(struct qn_report *r, bool json)
 {
     memset(r, 0, sizeof *r);
     r->json = json;
+    r->stats = qn_xcalloc(1, sizeof *r->stats);
 }
 
 void qn_report_fini(struct qn_report *r)
 {
+    free(r->stats);
     qn_json_free(&r->line);
     qn_str_free(&r->held);
 }
@@ -69,24 +73,35 @@ static double seconds_left(const struct qn_trainer *t, double tokens_per_s)
     return spec->stop.after > 0 && allowed < left ? allowed : left;
 }
 
-/* "step 500  cell states ...: layer 1 0.41 0.2 0.39", once. It stands behind
- * the line of its step and before those of later ones. */
+static const char *const quantity_texts[] = {
+    [QN_CELL] = "cell states",     [QN_CANDIDATE] = "candidates",
+    [QN_OUTPUT] = "outputs",       [QN_FORGET] = "forget gates",
+    [QN_OUTGATE] = "output gates",
+};
+
+/* "step 500  cell states ...: layer 1 0.41 0.2 0.39" and the like for all that
+ * was counted, once. They stand behind the line of their step and before those
+ * of later ones. */
 static void text_shares(struct qn_report *r)
 {
-    if (r->stats.step == 0) {
-        return;
-    }
+    struct qn_stats_record *stats = r->stats;
     struct qn_str s = {0};
-    qn_str_addf(&s, "step %lld  cell states negative / near zero / positive:",
-                (long long)r->stats.step);
-    for (int i = 0; i < r->stats.n_layers; i++) {
-        struct qn_shares shares = qn_hist_shares(&r->stats.layer[i][QN_CELL]);
-        qn_str_addf(&s, "  layer %d %.2f %.2f %.2f", i + 1, shares.negative,
-                    shares.near, shares.positive);
+    for (int q = 0; q < QN_N_QUANTITIES && stats->step > 0; q++) {
+        if ((stats->of >> q & 1u) == 0) {
+            continue;
+        }
+        qn_str_addf(&s, "step %lld  %s negative / near zero / positive:",
+                    (long long)stats->step, quantity_texts[q]);
+        for (int i = 0; i < stats->n_layers; i++) {
+            struct qn_shares shares = qn_hist_shares(&stats->layer[i][q]);
+            qn_str_addf(&s, "  layer %d %.2f %.2f %.2f", i + 1, shares.negative,
+                        shares.near, shares.positive);
+        }
+        put_line(r, s.text);
+        qn_str_clear(&s);
     }
-    put_line(r, s.text);
     qn_str_free(&s);
-    r->stats.step = 0;
+    stats->step = 0;
 }
 
 static void text_step(struct qn_report *r, const struct qn_step_record *s)
@@ -132,7 +147,7 @@ static void take_stats(void *user, const struct qn_stats_record *s)
 {
     struct qn_report *r = user;
     if (!r->json) {
-        r->stats = *s;
+        qn_stats_copy(r->stats, s);
         if (r->before.step == s->step) {
             text_shares(r);
         }
@@ -162,7 +177,8 @@ static void add_keys(struct qn_json *j, const struct qn_note *n)
         qn_json_kstring(j, "split", qn_split_name(n->split));
         qn_json_kint(j, "step", n->step);
         qn_json_kdouble(j, "loss", n->loss);
-        qn_json_kdouble(j, "bpc", qn_bpc(n->loss));
+        qn_json_kdouble(j, qn_reading_name(n->level),
+                        qn_reading(n->level, n->loss));
         return;
     case QN_NOTE_CHECKPOINT:
         qn_json_kint(j, "step", n->step);
@@ -253,6 +269,7 @@ void qn_report_start(struct qn_report *r, const struct qn_trainer *t,
 
 static void json_best(struct qn_report *r, struct qn_json *j)
 {
+    enum qn_level level = qn_trainer_spec(r->trainer)->data.level;
     int64_t step;
     double loss;
     qn_json_key(j, "best");
@@ -263,7 +280,7 @@ static void json_best(struct qn_report *r, struct qn_json *j)
     qn_json_object(j);
     qn_json_kint(j, "step", step);
     qn_json_kdouble(j, "loss", loss);
-    qn_json_kdouble(j, "bpc", qn_bpc(loss));
+    qn_json_kdouble(j, qn_reading_name(level), qn_reading(level, loss));
     qn_json_end_object(j);
 }
 
@@ -288,11 +305,12 @@ void qn_report_done(struct qn_report *r)
     int64_t step;
     double v;
     if (qn_trainer_best(t, &step, &v)) {
-        char loss[32], bpc[32];
-        (void)qn_out_linef(&r->out, "best: step %lld  valid loss %s  %s bpc",
+        char loss[32], reading[64];
+        (void)qn_out_linef(&r->out, "best: step %lld  valid loss %s  %s",
                            (long long)step,
                            qn_number_text(loss, sizeof loss, v),
-                           qn_number_text(bpc, sizeof bpc, qn_bpc(v)));
+                           qn_reading_text(reading, sizeof reading,
+                                           qn_trainer_spec(t)->data.level, v));
     }
 }
 

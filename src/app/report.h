@@ -14,7 +14,7 @@ struct qn_report {
     int64_t first_step;      /* before the first step of this process */
     struct qn_moment before; /* of the newest line about a step */
     int64_t evals;
-    struct qn_stats_record stats; /* the newest; step 0 = none to be told */
+    struct qn_stats_record *stats; /* the newest; step 0 = none to be told */
     struct qn_str held; /* lines that came before the one of the start */
     char why[4096];     /* of the newest pause or failure */
 };

@@ -40,6 +40,7 @@ static enum qn_status evaluate(struct lab_job *job, struct qn_measure *m,
     enum qn_status status = qn_measure_evaluate(m, job->command.split, &e, err);
     if (status == QN_OK) {
         job->answer.split = e.split;
+        job->answer.level = e.level;
         job->answer.loss = e.loss;
         job->answer.predictions = e.predictions;
         job->answer.seconds = e.seconds;

@@ -14,6 +14,18 @@ const char *qn_number_text(char *buf, size_t size, double v)
     return buf;
 }
 
+const char *qn_reading_text(char *buf, size_t size, enum qn_level level,
+                            double loss)
+{
+    char number[32];
+    bool words = level == QN_LEVEL_WORD;
+    (void)qn_number_text(number, sizeof number, qn_reading(level, loss));
+    const char *name = qn_reading_name(level);
+    (void)snprintf(buf, size, "%s %s", words ? name : number,
+                   words ? number : name);
+    return buf;
+}
+
 /* Text on one line: control characters become spaces. */
 static void add_flat(struct qn_str *s, const char *text)
 {
@@ -38,11 +50,11 @@ static void add_moment(struct qn_str *s, const char *what,
 static void add_eval(struct qn_str *s, const struct qn_note *n)
 {
     char loss[32];
-    char bpc[32];
-    qn_str_addf(s, "step %lld  %s loss %s  %s bpc%s", (long long)n->step,
+    char reading[64];
+    qn_str_addf(s, "step %lld  %s loss %s  %s%s", (long long)n->step,
                 qn_split_name(n->split),
                 qn_number_text(loss, sizeof loss, n->loss),
-                qn_number_text(bpc, sizeof bpc, qn_bpc(n->loss)),
+                qn_reading_text(reading, sizeof reading, n->level, n->loss),
                 n->on_request ? "  (asked for)" : "");
 }
 

@@ -26,6 +26,7 @@ void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
         return;
     }
     note->step = t->at.step;
+    note->level = t->spec.data.level;
     note->epoch = (double)t->at.step / (double)t->streams.n_segments;
     qn_copy_text(note->text, sizeof note->text, text);
     t->sink.note(t->sink.user, note);

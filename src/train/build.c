@@ -76,8 +76,8 @@ static enum qn_status make_model(struct qn_trainer *t, struct qn_err *err)
             qn_pass_new(t->model, spec->batch, spec->seq, true, &t->pass, err);
     }
     if (status == QN_OK) {
-        status = qn_optim_init(&t->optim, t->be, spec->optim.kind,
-                               qn_model_n_params(t->model), err);
+        status = qn_optim_init(&t->optim, t->be, spec,
+                               qn_model_trained(t->model).count, err);
     }
     if (status != QN_OK) {
         return status;

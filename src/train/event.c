@@ -1,8 +1,34 @@
-/* event.c - statistics of all layers as one, and the two readings of a loss
- * that people compare. */
+/* event.c - records of statistics begun, copied and pooled, and the readings of
+ * a loss that people compare. */
 #include "train/event.h"
 
+#include "model/model.h"
+
 #include <math.h>
+#include <string.h>
+
+void qn_stats_begin(struct qn_stats_record *r, const struct qn_spec *spec,
+                    unsigned of, double near)
+{
+    r->step = 0;
+    r->n_layers = spec->model.layers;
+    r->of = qn_model_quantities(spec, of != 0 ? of : 1u << QN_CELL);
+    for (int i = 0; i < r->n_layers; i++) {
+        for (int q = 0; q < QN_N_QUANTITIES; q++) {
+            qn_hist_init(&r->layer[i][q], (float)near);
+        }
+    }
+}
+
+void qn_stats_copy(struct qn_stats_record *to,
+                   const struct qn_stats_record *from)
+{
+    to->step = from->step;
+    to->n_layers = from->n_layers;
+    to->of = from->of;
+    memcpy(to->layer, from->layer,
+           (size_t)from->n_layers * sizeof from->layer[0]);
+}
 
 void qn_stats_pool(const struct qn_stats_record *r, enum qn_quantity of,
                    struct qn_hist *out)
@@ -21,4 +47,14 @@ double qn_bpc(double loss)
 double qn_perplexity(double loss)
 {
     return exp(loss);
+}
+
+const char *qn_reading_name(enum qn_level level)
+{
+    return level == QN_LEVEL_WORD ? "perplexity" : "bpc";
+}
+
+double qn_reading(enum qn_level level, double loss)
+{
+    return level == QN_LEVEL_WORD ? qn_perplexity(loss) : qn_bpc(loss);
 }

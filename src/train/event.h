@@ -19,7 +19,8 @@ struct qn_step_record {
     int64_t step; /* 1, 2, ...: after this many updates */
     double epoch; /* epochs done, fractional */
     double loss;  /* nats per prediction, of this step's batch */
-    double lr, grad_norm;
+    double lr;    /* with optim.decay in it */
+    double grad_norm;
     double tokens_per_s;
 };
 
@@ -53,7 +54,8 @@ struct qn_note {
     int64_t step;
     double epoch;
     enum qn_split split;
-    double loss; /* nats per prediction */
+    enum qn_level level; /* of the run's text: how its losses are read */
+    double loss;         /* nats per prediction */
     int64_t predictions;
     double seconds;
     bool is_best;
@@ -73,11 +75,23 @@ struct qn_sink {
     void (*note)(void *user, const struct qn_note *n);
 };
 
+/* Begin to count the quantities 'of' that the layers of this spec have: empty
+ * histograms, all with the threshold 'near', and step 0. No 'of' counts c. */
+void qn_stats_begin(struct qn_stats_record *r, const struct qn_spec *spec,
+                    unsigned of, double near);
+/* Copy what is used of a record: its layers, not room for the most. */
+void qn_stats_copy(struct qn_stats_record *to,
+                   const struct qn_stats_record *from);
 /* The histograms of all layers as one. */
 void qn_stats_pool(const struct qn_stats_record *r, enum qn_quantity of,
                    struct qn_hist *out);
 
 double qn_bpc(double loss);        /* loss / ln 2 */
 double qn_perplexity(double loss); /* exp(loss) */
+
+/* A loss as people compare it: of characters and bytes in bits, "bpc", of words
+ * as "perplexity". */
+const char *qn_reading_name(enum qn_level level);
+double qn_reading(enum qn_level level, double loss);
 
 #endif

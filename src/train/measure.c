@@ -109,25 +109,27 @@ static enum qn_status begin(struct qn_measure *m, enum qn_split split,
     return QN_OK;
 }
 
-static enum qn_status count_layers(struct qn_measure *m,
-                                   struct qn_stats_record *stats,
-                                   struct qn_err *err)
+/* One segment forward: for its loss, or for what the probe counts. */
+static enum qn_status forward(struct qn_measure *m, int steps,
+                              const struct qn_probe *probe, struct qn_err *err)
 {
-    for (int i = 0; i < stats->n_layers; i++) {
-        enum qn_status status = qn_pass_count_cells_masked(
-            m->pass, i, m->n_real, &stats->layer[i][QN_CELL], err);
-        if (status != QN_OK) {
-            return status;
-        }
+    struct qn_segment segment = {
+        .ids = m->ids,
+        .targets = probe != NULL ? NULL : m->targets,
+        .steps = steps,
+    };
+    if (probe != NULL) {
+        return qn_pass_forward_counting(m->pass, &segment, probe, err);
     }
+    qn_pass_forward(m->pass, &segment);
     return QN_OK;
 }
 
-/* Segment by segment through the split; losses add up in the backend, cells in
- * stats unless that is NULL. */
+/* Segment by segment through the split; losses add up in the backend, or, with
+ * a probe, values in its histograms. */
 static enum qn_status walk(struct qn_measure *m,
                            const struct qn_streams *streams,
-                           struct qn_stats_record *stats, struct qn_err *err)
+                           const struct qn_probe *probe, struct qn_err *err)
 {
     for (size_t i = 0; i < streams->n_segments; i++) {
         if (m->asked && m->asked(m->asked_user)) {
@@ -135,17 +137,9 @@ static enum qn_status walk(struct qn_measure *m,
         }
         int steps =
             qn_streams_segment(streams, i, m->ids, m->targets, m->n_real);
-        struct qn_segment segment = {
-            .ids = m->ids,
-            .targets = stats ? NULL : m->targets,
-            .steps = steps,
-        };
-        qn_pass_forward(m->pass, &segment);
-        if (stats != NULL) {
-            enum qn_status status = count_layers(m, stats, err);
-            if (status != QN_OK) {
-                return status;
-            }
+        enum qn_status status = forward(m, steps, probe, err);
+        if (status != QN_OK) {
+            return status;
         }
         qn_pass_carry(m->pass);
     }
@@ -174,6 +168,7 @@ enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
     }
     *out = (struct qn_evaluation){
         .split = split,
+        .level = m->spec->data.level,
         .loss = sum.count > 0 ? sum.loss_sum / sum.count : (double)NAN,
         .predictions = (int64_t)sum.count,
         .seconds = qn_clock_now() - start,
@@ -185,21 +180,18 @@ enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
                                 unsigned of, double near,
                                 struct qn_stats_record *out, struct qn_err *err)
 {
-    (void)of;
     struct qn_streams streams;
     enum qn_status status = begin(m, split, &streams, err);
     if (status != QN_OK) {
         return status;
     }
+    qn_stats_begin(out, m->spec, of, near);
     out->step = m->step;
-    out->n_layers = m->spec->model.layers;
-    out->of = 1u << QN_CELL;
-    for (int i = 0; i < out->n_layers; i++) {
-        qn_hist_init(&out->layer[i][QN_CELL], (float)near);
-    }
+    struct qn_probe probe = {
+        .of = out->of, .n_real = m->n_real, .hist = out->layer};
     struct qn_backend *be = qn_model_backend(m->model);
     be->ops->step_begin(be);
-    status = walk(m, &streams, out, err);
+    status = walk(m, &streams, &probe, err);
     struct qn_step_result unused;
     enum qn_status ended =
         be->ops->step_end(be, &unused, status != QN_OK ? NULL : err);
@@ -280,11 +272,13 @@ void qn_hist_json(const struct qn_hist *h, enum qn_quantity of,
 void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out)
 {
     qn_json_array(out);
-    for (int i = 0; i < r->n_layers; i++) {
-        qn_json_object(out);
-        qn_json_kint(out, "layer", i + 1);
-        qn_hist_json(&r->layer[i][QN_CELL], QN_CELL, out);
-        qn_json_end_object(out);
+    for (int q = 0; q < QN_N_QUANTITIES; q++) {
+        for (int i = 0; i < r->n_layers && (r->of >> q & 1u) != 0; i++) {
+            qn_json_object(out);
+            qn_json_kint(out, "layer", i + 1);
+            qn_hist_json(&r->layer[i][q], (enum qn_quantity)q, out);
+            qn_json_end_object(out);
+        }
     }
     qn_json_end_array(out);
 }

@@ -30,7 +30,8 @@ int64_t qn_measure_checkpoint_step(const struct qn_measure *m);
 
 struct qn_evaluation {
     enum qn_split split;
-    double loss; /* nats per prediction; NaN when there are none */
+    enum qn_level level; /* how the loss is read */
+    double loss;         /* nats per prediction; NaN when there are none */
     int64_t predictions;
     double seconds;
 };
@@ -41,8 +42,9 @@ enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
                                    struct qn_err *err);
 
 /* Statistics of the quantities 'of' (a set: bits 1u << enum qn_quantity) of
- * every layer over the real positions of a split, in evaluation; near =
- * threshold. Quantities that the layers have not are left out of out->of. */
+ * every layer over the real positions of a split, in evaluation, in one pass;
+ * near = threshold. Quantities that the layers have not are left out of
+ * out->of. eval.batch and eval.limit as above. */
 enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
                                 unsigned of, double near,
                                 struct qn_stats_record *out,

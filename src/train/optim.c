@@ -3,66 +3,109 @@
 
 #include "base/mem.h"
 
+#include <math.h>
+
+/* Which moments the rule keeps: m is a sum or mean of gradients, v a mean of
+ * their squares. */
+static bool keeps_m(const struct qn_spec *spec)
+{
+    return spec->optim.kind == QN_ADAM ||
+           (spec->optim.kind == QN_SGD && spec->optim.momentum > 0);
+}
+
+static bool keeps_v(const struct qn_spec *spec)
+{
+    return spec->optim.kind == QN_ADAM || spec->optim.kind == QN_RMSPROP;
+}
+
+/* Zeros; false when they cannot be had. */
+static bool make_moment(struct qn_backend *be, size_t count,
+                        struct qn_tensor *out)
+{
+    struct qn_buffer *buffer = be->ops->alloc(be, count);
+    if (buffer == NULL) {
+        return false;
+    }
+    *out = (struct qn_tensor){buffer, 0, count};
+    return true;
+}
+
 enum qn_status qn_optim_init(struct qn_optim *o, struct qn_backend *be,
-                             enum qn_optim_kind kind, size_t count,
+                             const struct qn_spec *spec, size_t count,
                              struct qn_err *err)
 {
-    struct qn_optim made = {.be = be};
-    *o = made;
-    if (kind == QN_SGD) {
-        return QN_OK;
-    }
-    o->count = count;
-    o->m = (struct qn_tensor){be->ops->alloc(be, count), 0, count};
-    o->v = (struct qn_tensor){be->ops->alloc(be, count), 0, count};
-    if (o->m.buffer != NULL && o->v.buffer != NULL) {
+    bool m = keeps_m(spec);
+    bool v = keeps_v(spec);
+    *o = (struct qn_optim){.be = be};
+    if ((!m || make_moment(be, count, &o->m)) &&
+        (!v || make_moment(be, count, &o->v))) {
         return QN_OK;
     }
     qn_optim_fini(o);
     char size[32];
-    qn_format_bytes(size, sizeof size, 2.0 * (double)count * sizeof(float));
+    double floats = (m && v ? 2.0 : 1.0) * (double)count;
+    qn_format_bytes(size, sizeof size, floats * sizeof(float));
     return qn_fail(err, QN_ENOMEM, "no memory for the optimiser's moments: %s",
                    size);
 }
 
-void qn_optim_fini(struct qn_optim *o)
+static void release(struct qn_backend *be, struct qn_tensor *moment)
 {
-    if (o->m.buffer != NULL) {
-        o->be->ops->release(o->be, o->m.buffer);
+    if (moment->buffer != NULL) {
+        be->ops->release(be, moment->buffer);
     }
-    if (o->v.buffer != NULL) {
-        o->be->ops->release(o->be, o->v.buffer);
-    }
-    o->m = (struct qn_tensor){0};
-    o->v = (struct qn_tensor){0};
-    o->count = 0;
+    *moment = (struct qn_tensor){0};
 }
 
-struct qn_update qn_optim_update(const struct qn_spec *spec, int64_t t)
+void qn_optim_fini(struct qn_optim *o)
+{
+    release(o->be, &o->m);
+    release(o->be, &o->v);
+}
+
+double qn_optim_rate(const struct qn_spec *spec, int64_t epoch)
+{
+    int64_t full = spec->optim.decay_after > 0 ? spec->optim.decay_after : 1;
+    double decays = epoch > full ? (double)(epoch - full) : 0;
+    return spec->optim.lr * pow(spec->optim.decay, decays);
+}
+
+struct qn_update qn_optim_update(const struct qn_spec *spec, int64_t epoch,
+                                 int64_t t)
 {
     return (struct qn_update){
         .kind = spec->optim.kind,
-        .lr = spec->optim.lr,
+        .lr = qn_optim_rate(spec, epoch),
         .clip_norm = spec->optim.clip_norm,
+        .momentum = spec->optim.momentum,
+        .rho = spec->optim.rho,
         .beta1 = spec->optim.beta1,
         .beta2 = spec->optim.beta2,
         .eps = spec->optim.eps,
+        .eps_inside = spec->optim.eps_inside,
         .t = t,
     };
+}
+
+static enum qn_status read_moment(struct qn_backend *be, struct qn_tensor from,
+                                  float *to, struct qn_err *err)
+{
+    return from.buffer != NULL ? be->ops->read(be, from, to, err) : QN_OK;
 }
 
 enum qn_status qn_optim_read(const struct qn_optim *o, float *m, float *v,
                              struct qn_err *err)
 {
-    enum qn_status status = o->be->ops->read(o->be, o->m, m, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    return o->be->ops->read(o->be, o->v, v, err);
+    enum qn_status status = read_moment(o->be, o->m, m, err);
+    return status == QN_OK ? read_moment(o->be, o->v, v, err) : status;
 }
 
 void qn_optim_write(struct qn_optim *o, const float *m, const float *v)
 {
-    o->be->ops->write(o->be, o->m, m);
-    o->be->ops->write(o->be, o->v, v);
+    if (o->m.buffer != NULL) {
+        o->be->ops->write(o->be, o->m, m);
+    }
+    if (o->v.buffer != NULL) {
+        o->be->ops->write(o->be, o->v, v);
+    }
 }

@@ -138,7 +138,8 @@ void qn_record_eval(struct qn_record *r, int64_t step,
     begin(r, "eval", step);
     qn_json_kstring(j, "split", qn_split_name(e->split));
     qn_json_kdouble(j, "loss", e->loss);
-    qn_json_kdouble(j, "bpc", qn_bpc(e->loss));
+    qn_json_kdouble(j, qn_reading_name(e->level),
+                    qn_reading(e->level, e->loss));
     qn_json_kint(j, "predictions", e->predictions);
     qn_json_kdouble(j, "seconds", e->seconds);
     qn_json_end_object(j);
@@ -162,6 +163,22 @@ static void bins_json(struct qn_json *j, const char *key, const uint64_t *bin)
     qn_json_end_array(j);
 }
 
+/* Beside the layers, in their order. */
+static void all_bins_json(struct qn_json *j, const struct qn_stats_record *r)
+{
+    qn_json_array(j);
+    for (int q = 0; q < QN_N_QUANTITIES; q++) {
+        for (int i = 0; i < r->n_layers && (r->of >> q & 1u) != 0; i++) {
+            const struct qn_hist *h = &r->layer[i][q];
+            qn_json_object(j);
+            bins_json(j, "negative", h->bin[QN_HIST_NEGATIVE]);
+            bins_json(j, "positive", h->bin[QN_HIST_POSITIVE]);
+            qn_json_end_object(j);
+        }
+    }
+    qn_json_end_array(j);
+}
+
 void qn_record_stats(struct qn_record *r, const struct qn_stats_record *stats)
 {
     struct qn_json *j = &r->line;
@@ -173,16 +190,7 @@ void qn_record_stats(struct qn_record *r, const struct qn_stats_record *stats)
     qn_json_key(j, "layers");
     qn_stats_json(stats, j);
     qn_json_key(j, "bins");
-    qn_json_array(j);
-    for (int i = 0; i < stats->n_layers; i++) {
-        qn_json_object(j);
-        bins_json(j, "negative",
-                  stats->layer[i][QN_CELL].bin[QN_HIST_NEGATIVE]);
-        bins_json(j, "positive",
-                  stats->layer[i][QN_CELL].bin[QN_HIST_POSITIVE]);
-        qn_json_end_object(j);
-    }
-    qn_json_end_array(j);
+    all_bins_json(j, stats);
     qn_json_end_object(j);
     put(r, QN_STATS);
 }

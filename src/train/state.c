@@ -28,10 +28,18 @@ static const struct field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-/* Host copies of what lives on the backend: moments and carried state. */
+/* Host copies of what lives on the backend, and their tensors in the file: the
+ * two moments, empty where the rule has none, and the carried state. */
+enum { MOMENT_M, MOMENT_V, CARRIED, N_ARRAYS };
+static const char *const array_names[N_ARRAYS] = {
+    [MOMENT_M] = "optim.m",
+    [MOMENT_V] = "optim.v",
+    [CARRIED] = "carried",
+};
+
 struct arrays {
-    float *m, *v, *carried;
-    size_t n_moment, n_carried;
+    float *data[N_ARRAYS];
+    size_t n[N_ARRAYS];
 };
 
 struct qn_progress qn_progress_zero(void)
@@ -46,30 +54,30 @@ struct qn_progress qn_progress_zero(void)
 
 static void arrays_fini(struct arrays *a)
 {
-    free(a->m);
-    free(a->v);
-    free(a->carried);
+    for (int i = 0; i < N_ARRAYS; i++) {
+        free(a->data[i]);
+    }
+    *a = (struct arrays){0};
 }
 
 static enum qn_status arrays_init(struct arrays *a,
                                   const struct qn_optim *optim,
                                   struct qn_pass *pass, struct qn_err *err)
 {
-    size_t n_carried = qn_pass_state_len(pass);
+    double floats = 0;
+    bool ok = true;
     *a = (struct arrays){
-        .m = qn_try_big(optim->count + 1, sizeof *a->m),
-        .v = qn_try_big(optim->count + 1, sizeof *a->v),
-        .carried = qn_try_big(n_carried + 1, sizeof *a->carried),
-        .n_moment = optim->count,
-        .n_carried = n_carried,
-    };
-    if (a->m != NULL && a->v != NULL && a->carried != NULL) {
+        .n = {optim->m.count, optim->v.count, qn_pass_state_len(pass)}};
+    for (int i = 0; i < N_ARRAYS; i++) {
+        a->data[i] = qn_try_big(a->n[i] + 1, sizeof *a->data[i]);
+        ok = ok && a->data[i] != NULL;
+        floats += (double)a->n[i];
+    }
+    if (ok) {
         return QN_OK;
     }
     arrays_fini(a);
-    *a = (struct arrays){0};
     char size[32];
-    double floats = 2.0 * (double)optim->count + (double)n_carried;
     qn_format_bytes(size, sizeof size, floats * sizeof(float));
     return qn_fail(err, QN_ENOMEM, "no memory to copy the training state: %s",
                    size);
@@ -94,7 +102,7 @@ static enum qn_status write_file(const char *path, const struct qn_progress *at,
     struct qn_progress p = *at;
     p.eval_loss = one_nan(p.eval_loss);
     p.best_loss = one_nan(p.best_loss);
-    struct qn_st_tensor tensors[N_FIELDS + 3];
+    struct qn_st_tensor tensors[N_FIELDS + N_ARRAYS];
     size_t n = 0;
     for (size_t i = 0; i < N_FIELDS; i++) {
         tensors[n++] = (struct qn_st_tensor){
@@ -105,11 +113,11 @@ static enum qn_status write_file(const char *path, const struct qn_progress *at,
             .data = (const char *)&p + fields[i].offset,
         };
     }
-    if (a->n_moment > 0) {
-        tensors[n++] = floats_tensor("optim.m", a->m, a->n_moment);
-        tensors[n++] = floats_tensor("optim.v", a->v, a->n_moment);
+    for (int i = 0; i < N_ARRAYS; i++) {
+        if (a->n[i] > 0 || i == CARRIED) {
+            tensors[n++] = floats_tensor(array_names[i], a->data[i], a->n[i]);
+        }
     }
-    tensors[n++] = floats_tensor("carried", a->carried, a->n_carried);
     return qn_st_write(path, tensors, n, NULL, 0, err);
 }
 
@@ -122,11 +130,9 @@ enum qn_status qn_state_save(const char *path, const struct qn_progress *at,
     if (status != QN_OK) {
         return status;
     }
-    if (a.n_moment > 0) {
-        status = qn_optim_read(optim, a.m, a.v, err);
-    }
+    status = qn_optim_read(optim, a.data[MOMENT_M], a.data[MOMENT_V], err);
     if (status == QN_OK) {
-        status = qn_pass_read_state(pass, a.carried, err);
+        status = qn_pass_read_state(pass, a.data[CARRIED], err);
     }
     if (status == QN_OK) {
         status = write_file(path, at, &a, err);
@@ -209,20 +215,30 @@ static enum qn_status read_fields(const struct qn_st_file *f, const char *path,
     return QN_OK;
 }
 
+/* A moment that this run's rule does not keep belongs to another rule. */
+static enum qn_status refuse_other_moment(const struct qn_st_file *f,
+                                          const char *path, const char *name,
+                                          struct qn_err *err)
+{
+    if (qn_st_find(f, name) == NULL) {
+        return QN_OK;
+    }
+    return qn_fail(err, QN_EFORMAT,
+                   "%s: %s is there, which this run's optim.kind does not keep",
+                   path, name);
+}
+
 static enum qn_status read_arrays(const struct qn_st_file *f, const char *path,
                                   struct arrays *a, struct qn_err *err)
 {
     enum qn_status status = QN_OK;
-    if (a->n_moment > 0) {
-        status = read_floats(f, path, "optim.m", a->m, a->n_moment, err);
-        if (status == QN_OK) {
-            status = read_floats(f, path, "optim.v", a->v, a->n_moment, err);
-        }
+    for (int i = 0; i < N_ARRAYS && status == QN_OK; i++) {
+        const char *name = array_names[i];
+        status = a->n[i] > 0 || i == CARRIED
+                     ? read_floats(f, path, name, a->data[i], a->n[i], err)
+                     : refuse_other_moment(f, path, name, err);
     }
-    if (status != QN_OK) {
-        return status;
-    }
-    return read_floats(f, path, "carried", a->carried, a->n_carried, err);
+    return status;
 }
 
 enum qn_status qn_state_load(const char *path, struct qn_progress *at,
@@ -243,10 +259,8 @@ enum qn_status qn_state_load(const char *path, struct qn_progress *at,
         status = read_arrays(f, path, &a, err);
     }
     if (status == QN_OK) {
-        if (a.n_moment > 0) {
-            qn_optim_write(optim, a.m, a.v);
-        }
-        qn_pass_write_state(pass, a.carried);
+        qn_optim_write(optim, a.data[MOMENT_M], a.data[MOMENT_V]);
+        qn_pass_write_state(pass, a.data[CARRIED]);
         *at = p;
     }
     arrays_fini(&a);

@@ -28,8 +28,8 @@ struct qn_progress qn_progress_zero(void);
 enum qn_status qn_state_save(const char *path, const struct qn_progress *at,
                              const struct qn_optim *optim, struct qn_pass *pass,
                              struct qn_err *err);
-/* QN_EFORMAT when a tensor is missing or has another size; nothing has been
- * changed then. */
+/* QN_EFORMAT when a tensor is missing, has another size or is a moment that the
+ * run's rule does not keep; nothing has been changed then. */
 enum qn_status qn_state_load(const char *path, struct qn_progress *at,
                              struct qn_optim *optim, struct qn_pass *pass,
                              struct qn_err *err);

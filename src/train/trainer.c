@@ -40,55 +40,65 @@ static bool stats_due(const struct qn_trainer *t)
     return next.step == 1 || qn_period_due(t->spec.stats.every, &before, &next);
 }
 
-static enum qn_status count_cells(struct qn_trainer *t, struct qn_err *err)
+/* Forward, with the statistics that the spec wants if they are due. */
+static enum qn_status forward(struct qn_trainer *t,
+                              const struct qn_segment *segment, bool with_stats,
+                              struct qn_err *err)
 {
-    t->stats.step = t->at.step + 1;
-    t->stats.n_layers = t->spec.model.layers;
-    t->stats.of = 1u << QN_CELL;
-    for (int i = 0; i < t->stats.n_layers; i++) {
-        qn_hist_init(&t->stats.layer[i][QN_CELL], (float)t->spec.stats.near);
-        enum qn_status status =
-            qn_pass_count_cells(t->pass, i, &t->stats.layer[i][QN_CELL], err);
-        if (status != QN_OK) {
-            return status;
-        }
+    if (!with_stats) {
+        qn_pass_forward(t->pass, segment);
+        return QN_OK;
     }
-    return QN_OK;
+    qn_stats_begin(&t->stats, &t->spec, t->spec.stats.of, t->spec.stats.near);
+    t->stats.step = t->at.step + 1;
+    struct qn_probe probe = {.of = t->stats.of, .hist = t->stats.layer};
+    return qn_pass_forward_counting(t->pass, segment, &probe, err);
 }
 
+/* What a step made. */
+struct made {
+    struct qn_step_result result;
+    double lr; /* that it was made with */
+    bool with_stats;
+};
+
 /* Forward, backward and update on the next segment. */
-static enum qn_status compute(struct qn_trainer *t, bool with_stats,
-                              struct qn_step_result *out, struct qn_err *err)
+static enum qn_status compute(struct qn_trainer *t, struct made *out,
+                              struct qn_err *err)
 {
     const struct qn_backend_ops *ops = t->be->ops;
+    const struct qn_spec *spec = &t->spec;
     struct qn_segment segment = {
         .ids = t->ids,
         .targets = t->targets,
         .steps = qn_streams_segment(&t->streams, (size_t)t->at.segment, t->ids,
                                     t->targets, NULL),
-        .seed = (uint64_t)t->spec.seed,
+        .seed = (uint64_t)spec->seed,
         .step = (uint64_t)t->at.step + 1,
     };
     ops->step_begin(t->be);
-    qn_pass_forward(t->pass, &segment);
-    if (with_stats) {
-        enum qn_status status = count_cells(t, err);
-        if (status != QN_OK) {
-            return status;
-        }
+    enum qn_status status = forward(t, &segment, out->with_stats, err);
+    if (status != QN_OK) {
+        return status;
     }
     qn_pass_backward(t->pass);
+    if (spec->optim.l2 > 0) {
+        qn_model_add_l2(t->model, spec->optim.l2, spec->optim.l2_on);
+    }
     struct qn_tensor grads = qn_model_grads(t->model);
     ops->grad_norm(t->be, grads);
-    struct qn_update update = qn_optim_update(&t->spec, t->at.updates + 1);
-    ops->update(t->be, &update, qn_model_weights(t->model), grads, t->optim.m,
+    struct qn_update update =
+        qn_optim_update(spec, t->at.epoch + 1, t->at.updates + 1);
+    ops->update(t->be, &update, qn_model_trained(t->model), grads, t->optim.m,
                 t->optim.v);
-    return ops->step_end(t->be, out, err);
+    out->lr = update.lr;
+    return ops->step_end(t->be, &out->result, err);
 }
 
 /* On to the next segment; at an epoch's end the streams start anew. A step that
- * was not finite leaves the carried state as it was before it: the next segment
- * then follows an older one, which is better than NaN for ever. */
+ * was not finite leaves all as it was before it, the running statistics and the
+ * carried state included: the next segment then follows an older one, which is
+ * better than NaN for ever. */
 static void advance(struct qn_trainer *t, bool finite)
 {
     t->at.step++;
@@ -104,14 +114,14 @@ static void advance(struct qn_trainer *t, bool finite)
     }
 }
 
-static void report(struct qn_trainer *t, const struct qn_step_result *r,
-                   bool with_stats)
+static void report(struct qn_trainer *t, const struct made *made)
 {
+    const struct qn_step_result *r = &made->result;
     struct qn_step_record record = {
         .step = t->at.step,
         .epoch = (double)t->at.step / (double)t->streams.n_segments,
         .loss = r->loss_sum / r->count,
-        .lr = t->spec.optim.lr,
+        .lr = made->lr,
         .grad_norm = r->norm,
         .tokens_per_s = qn_speed_now(&t->speed),
     };
@@ -119,7 +129,7 @@ static void report(struct qn_trainer *t, const struct qn_step_result *r,
     if (t->sink.step != NULL) {
         t->sink.step(t->sink.user, &record);
     }
-    if (!with_stats) {
+    if (!made->with_stats) {
         return;
     }
     qn_record_stats(t->record, &t->stats);
@@ -172,24 +182,24 @@ static void react_to_nan(struct qn_trainer *t, const struct qn_step_result *r)
 static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
 {
     double mark = qn_clock_now();
-    bool with_stats = stats_due(t);
-    struct qn_step_result result;
+    struct made made = {.with_stats = stats_due(t)};
+    const struct qn_step_result *result = &made.result;
     struct qn_err why;
-    enum qn_status status = compute(t, with_stats, &result, &why);
+    enum qn_status status = compute(t, &made, &why);
     if (status != QN_OK) {
         return fail(t, status, why.text, err);
     }
-    advance(t, result.finite);
+    advance(t, result->finite);
     double tokens = (double)t->spec.batch * (double)t->spec.seq;
     qn_speed_add(&t->speed, tokens, lap(t, &mark));
-    report(t, &result, with_stats);
-    if (!result.finite) {
-        qn_trainer_tell(t, QN_NOTE_NAN, "nan", "text", nan_sentence(&result));
+    report(t, &made);
+    if (!result->finite) {
+        qn_trainer_tell(t, QN_NOTE_NAN, "nan", "text", nan_sentence(result));
     }
     qn_trainer_do_due(t);
     (void)lap(t, &mark);
-    if (!result.finite) {
-        react_to_nan(t, &result);
+    if (!result->finite) {
+        react_to_nan(t, result);
     }
     return QN_OK;
 }

@@ -18,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STEP_CAPACITY 4096 /* a second of very fast steps */
 #define COMMAND_CAPACITY 256
@@ -104,7 +103,7 @@ static void put_step(void *user, const struct qn_step_record *r)
 static void put_stats(void *user, const struct qn_stats_record *r)
 {
     struct qn_outlet *o = user;
-    memcpy(qn_latest_back(o->stats), r, sizeof *r);
+    qn_stats_copy(qn_latest_back(o->stats), r);
     qn_latest_publish(o->stats);
     qn_wake_up(o->wake);
 }
@@ -158,8 +157,11 @@ static bool stop_asked(void *user)
 static struct qn_note blank_note(const struct qn_worker *w,
                                  enum qn_note_kind kind)
 {
-    struct qn_note n = {.kind = kind,
-                        .step = qn_trainer_step_count(w->trainer)};
+    struct qn_note n = {
+        .kind = kind,
+        .step = qn_trainer_step_count(w->trainer),
+        .level = qn_trainer_spec(w->trainer)->data.level,
+    };
     int64_t per_epoch = qn_trainer_steps_per_epoch(w->trainer);
     if (per_epoch > 0) {
         n.epoch = (double)n.step / (double)per_epoch;

@@ -157,7 +157,11 @@ static void an_unknown_run_or_checkpoint_is_one_sentence(void **state)
     expect("eval there batch=3", 2, "batch");
     expect("eval there data.test=0 --split test", 2, "test");
     expect("stats there --near x", 2, "--near");
-    expect("stats there --of z", 2, "--of");
+    expect("stats there --near 0.1,,1", 2, "--near");
+    expect("stats there --near 0.1,-1", 2, "is -1");
+    expect("stats there --near 0.1,", 2, "--near");
+    expect("stats there --of c,x", 2, "--of");
+    expect("stats there --of ''", 2, "--of");
     expect("sample there --length 0", 2, "--length");
     expect("sample there --prompt 'THE Q'", 2, "T");
     expect("resume there model.hidden=5", 2, "model.hidden");

@@ -364,6 +364,7 @@ static void statistics_are_written_as_shares_and_counts(void **state)
     static const float x[] = {-1, -0.05f, 0, 0.5f};
     struct qn_stats_record *r = qn_xcalloc(1, sizeof *r);
     r->n_layers = 1;
+    r->of = 1u << QN_CELL;
     qn_hist_init(&r->layer[0][QN_CELL], 0.1f);
     qn_hist_add(&r->layer[0][QN_CELL], x, 4);
     struct qn_json out = {0};
