@@ -76,22 +76,54 @@ static struct qn_update sgd(void)
     return u;
 }
 
-/* Several chunks, the last a short one. */
-static void large_updates_agree_with_ref(void **state)
+static struct qn_update momentum(void)
 {
-    (void)state;
-    const size_t n = 150001;
-    struct qn_pool *pool = qn_pool_new(3);
+    struct qn_update u = sgd();
+    u.momentum = 0.9;
+    u.clip_norm = 2.0;
+    return u;
+}
+
+static struct qn_update rmsprop(bool inside)
+{
+    struct qn_update u = {.kind = QN_RMSPROP,
+                          .lr = 0.01,
+                          .clip_norm = 1.5,
+                          .rho = 0.95,
+                          .eps = 1e-4,
+                          .eps_inside = inside};
+    return u;
+}
+
+#define N_UPDATES 5
+
+/* One of each kind, as the t-th of a run. */
+static struct qn_update update_of(int kind, int64_t t)
+{
+    switch (kind) {
+    case 0:
+        return adam(t);
+    case 1:
+        return sgd();
+    case 2:
+        return momentum();
+    case 3:
+        return rmsprop(false);
+    default:
+        return rmsprop(true);
+    }
+}
+
+/* Three updates; the moments, too, must agree. */
+static void agree_with_ref(struct qn_pool *pool, int kind, size_t n)
+{
     struct state a = start(place_backend("ref", NULL, 1), n);
     struct state b = start(place_backend("cpu", pool, 2), n);
     for (int t = 1; t <= 3; t++) {
-        struct qn_update first = adam(t);
-        struct qn_update second = sgd();
-        double want = step(&a, &first).norm;
-        double got = step(&b, &first).norm;
+        struct qn_update u = update_of(kind, t);
+        double want = step(&a, &u).norm;
+        double got = step(&b, &u).norm;
         assert_true(fabs(got - want) <= 1e-12 * want);
-        (void)step(&a, &second);
-        (void)step(&b, &second);
     }
     for (int i = 0; i < N_ARRAYS; i++) {
         float *want = place_read(a.be, a.t[i]);
@@ -104,7 +136,50 @@ static void large_updates_agree_with_ref(void **state)
     stop(&b);
     qn_backend_free(a.be);
     qn_backend_free(b.be);
+}
+
+/* Below and above what a kernel takes at once; several chunks, the last a short
+ * one. */
+static void updates_of_any_size_agree_with_ref(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 7, 37, 150001};
+    struct qn_pool *pool = qn_pool_new(3);
+    for (int kind = 0; kind < N_UPDATES; kind++)
+        for (int i = 0; i < 4; i++)
+            agree_with_ref(pool, kind, sizes[i]);
     qn_pool_free(pool);
+}
+
+/* SGD: both without momentum, else v; RMSprop: m. */
+static void moments_that_are_not_used_may_be_absent(void **state)
+{
+    (void)state;
+    static const struct qn_tensor none = {0};
+    for (int k = 0; k < 2; k++)
+        for (int kind = 1; kind < N_UPDATES; kind++) {
+            struct qn_update u = update_of(kind, 1);
+            struct state with = start(place_backend(backends[k], NULL, 1), 20);
+            struct state less = start(place_backend(backends[k], NULL, 1), 20);
+            (void)step(&with, &u);
+            int unused = u.kind == QN_RMSPROP ? M : V;
+            place_free(less.be, less.t[unused].buffer);
+            less.t[unused] = none;
+            if (kind == 1) {
+                place_free(less.be, less.t[M].buffer);
+                less.t[M] = none;
+            }
+            (void)step(&less, &u);
+            float *want = place_read(with.be, with.t[W]);
+            float *got = place_read(less.be, less.t[W]);
+            assert_memory_equal(got, want, 20 * sizeof *got);
+            free(want);
+            free(got);
+            stop(&with);
+            stop(&less);
+            qn_backend_free(with.be);
+            qn_backend_free(less.be);
+        }
 }
 
 static void check_skipped(const char *backend, float bad,
@@ -112,6 +187,7 @@ static void check_skipped(const char *backend, float bad,
 {
     struct state s = start(place_backend(backend, NULL, 1), 20);
     float *before[N_ARRAYS];
+    (void)step(&s, u); /* moments that a wrong update would change */
     s.be->ops->write(s.be, qn_tensor_part(s.t[G], 13, 1), &bad);
     for (int i = 0; i < N_ARRAYS; i++)
         before[i] = place_read(s.be, s.t[i]);
@@ -129,14 +205,13 @@ static void check_skipped(const char *backend, float bad,
 static void gradients_that_are_not_finite_change_nothing(void **state)
 {
     (void)state;
-    struct qn_update a = adam(1);
-    struct qn_update b = sgd();
-    for (int k = 0; k < 2; k++) {
-        check_skipped(backends[k], NAN, &a);
-        check_skipped(backends[k], INFINITY, &a);
-        check_skipped(backends[k], NAN, &b);
-        check_skipped(backends[k], -INFINITY, &b);
-    }
+    for (int k = 0; k < 2; k++)
+        for (int kind = 0; kind < N_UPDATES; kind++) {
+            struct qn_update u = update_of(kind, 1);
+            check_skipped(backends[k], NAN, &u);
+            check_skipped(backends[k], INFINITY, &u);
+            check_skipped(backends[k], -INFINITY, &u);
+        }
 }
 
 /* The loss alone is bad: the update must not happen either. */
@@ -224,7 +299,8 @@ static void norms_add_up_over_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_updates_agree_with_ref),
+        cmocka_unit_test(updates_of_any_size_agree_with_ref),
+        cmocka_unit_test(moments_that_are_not_used_may_be_absent),
         cmocka_unit_test(gradients_that_are_not_finite_change_nothing),
         cmocka_unit_test(a_loss_that_is_not_finite_changes_nothing),
         cmocka_unit_test(clipping_acts_above_its_norm_only),

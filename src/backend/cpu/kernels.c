@@ -391,6 +391,27 @@ static void sgd(float *restrict w, const float *restrict g, float rate,
         w[i] -= rate * g[i];
 }
 
+static void momentum(float *restrict w, const float *restrict g,
+                     float *restrict m, const struct qn_momentum *a, size_t n)
+{
+    const struct qn_momentum k = *a;
+    for (size_t i = 0; i < n; i++) {
+        m[i] = k.momentum * m[i] + k.scale * g[i];
+        w[i] -= k.lr * m[i];
+    }
+}
+
+static void rmsprop(float *restrict w, const float *restrict g,
+                    float *restrict v, const struct qn_rmsprop *a, size_t n)
+{
+    const struct qn_rmsprop k = *a;
+    for (size_t i = 0; i < n; i++) {
+        float grad = k.scale * g[i];
+        v[i] = k.rho * v[i] + k.one_minus_rho * grad * grad;
+        w[i] -= k.lr * grad / (sqrtf(v[i] + k.inside) + k.outside);
+    }
+}
+
 static void adam(float *restrict w, const float *restrict g, float *restrict m,
                  float *restrict v, const struct qn_adam *a, size_t n)
 {
@@ -435,5 +456,7 @@ const struct qn_kernels QN_KERNELS = {
     .exp_sum = exp_sum,
     .scale = scale,
     .sgd = sgd,
+    .momentum = momentum,
+    .rmsprop = rmsprop,
     .adam = adam,
 };

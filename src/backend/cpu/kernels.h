@@ -45,8 +45,20 @@ struct qn_norm_map {
                                      inverse */
 };
 
-struct qn_adam {
+struct qn_momentum {
     float scale; /* of the gradient: clipping */
+    float momentum, lr;
+};
+
+struct qn_rmsprop {
+    float scale;
+    float rho, one_minus_rho;
+    float inside, outside; /* eps in the root and behind it: one of them is 0 */
+    float lr;
+};
+
+struct qn_adam {
+    float scale;
     float beta1, one_minus_beta1, beta2, one_minus_beta2;
     float correct1, correct2; /* 1 / (1 - beta^t) */
     float lr, eps;
@@ -113,6 +125,10 @@ struct qn_kernels {
     void (*scale)(float *x, float factor, size_t n);
 
     void (*sgd)(float *w, const float *g, float rate, size_t n);
+    void (*momentum)(float *w, const float *g, float *m,
+                     const struct qn_momentum *a, size_t n);
+    void (*rmsprop)(float *w, const float *g, float *v,
+                    const struct qn_rmsprop *a, size_t n);
     void (*adam)(float *w, const float *g, float *m, float *v,
                  const struct qn_adam *a, size_t n);
 };

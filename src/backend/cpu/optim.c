@@ -9,12 +9,11 @@
 struct optim_job {
     const struct qn_kernels *kernels;
     size_t count;
-    float *w, *m, *v; /* update */
+    float *w, *m, *v; /* update; m and v NULL when not used */
     const float *g;
     double *sums; /* [chunks], norm */
-    enum qn_optim_kind kind;
-    float rate; /* of sgd: lr times the clipping scale */
-    struct qn_adam adam;
+    const struct qn_update *update;
+    double scale; /* of the gradient: clipping */
 };
 
 static int n_chunks(size_t count)
@@ -55,10 +54,43 @@ void qn_cpu_grad_norm(struct qn_backend *be, struct qn_tensor g)
         cpu->host.square_sum += job.sums[i];
 }
 
-static struct qn_adam adam_of(const struct qn_update *u, double scale)
+static void sgd_part(const struct optim_job *job, size_t from, size_t n)
 {
+    const struct qn_update *u = job->update;
+    if (u->momentum == 0.0) {
+        job->kernels->sgd(job->w + from, job->g + from,
+                          (float)(u->lr * job->scale), n);
+        return;
+    }
+    struct qn_momentum momentum = {
+        .scale = (float)job->scale,
+        .momentum = (float)u->momentum,
+        .lr = (float)u->lr,
+    };
+    job->kernels->momentum(job->w + from, job->g + from, job->m + from,
+                           &momentum, n);
+}
+
+static void rmsprop_part(const struct optim_job *job, size_t from, size_t n)
+{
+    const struct qn_update *u = job->update;
+    struct qn_rmsprop rmsprop = {
+        .scale = (float)job->scale,
+        .rho = (float)u->rho,
+        .one_minus_rho = (float)(1.0 - u->rho),
+        .inside = u->eps_inside ? (float)u->eps : 0.0f,
+        .outside = u->eps_inside ? 0.0f : (float)u->eps,
+        .lr = (float)u->lr,
+    };
+    job->kernels->rmsprop(job->w + from, job->g + from, job->v + from, &rmsprop,
+                          n);
+}
+
+static void adam_part(const struct optim_job *job, size_t from, size_t n)
+{
+    const struct qn_update *u = job->update;
     struct qn_adam adam = {
-        .scale = (float)scale,
+        .scale = (float)job->scale,
         .beta1 = (float)u->beta1,
         .one_minus_beta1 = (float)(1.0 - u->beta1),
         .beta2 = (float)u->beta2,
@@ -68,7 +100,8 @@ static struct qn_adam adam_of(const struct qn_update *u, double scale)
         .lr = (float)u->lr,
         .eps = (float)u->eps,
     };
-    return adam;
+    job->kernels->adam(job->w + from, job->g + from, job->m + from,
+                       job->v + from, &adam, n);
 }
 
 static void update_task(void *arg, int chunk)
@@ -76,11 +109,17 @@ static void update_task(void *arg, int chunk)
     const struct optim_job *job = arg;
     size_t from = (size_t)chunk * CHUNK;
     size_t n = chunk_size(job, from);
-    if (job->kind == QN_SGD)
-        job->kernels->sgd(job->w + from, job->g + from, job->rate, n);
-    else
-        job->kernels->adam(job->w + from, job->g + from, job->m + from,
-                           job->v + from, &job->adam, n);
+    switch (job->update->kind) {
+    case QN_SGD:
+        sgd_part(job, from, n);
+        return;
+    case QN_RMSPROP:
+        rmsprop_part(job, from, n);
+        return;
+    case QN_ADAM:
+        adam_part(job, from, n);
+        return;
+    }
 }
 
 void qn_cpu_update(struct qn_backend *be, const struct qn_update *u,
@@ -91,19 +130,15 @@ void qn_cpu_update(struct qn_backend *be, const struct qn_update *u,
     qn_check_update(u, w, g, m, v);
     if (!qn_host_step_finite(&cpu->host))
         return;
-    double scale = qn_host_clip_scale(&cpu->host, u->clip_norm);
     struct optim_job job = {
         .kernels = cpu->kernels,
         .count = w.count,
         .w = qn_floats(w),
+        .m = m.buffer ? qn_floats(m) : NULL,
+        .v = v.buffer ? qn_floats(v) : NULL,
         .g = qn_floats(g),
-        .kind = u->kind,
-        .rate = (float)(u->lr * scale),
+        .update = u,
+        .scale = qn_host_clip_scale(&cpu->host, u->clip_norm),
     };
-    if (u->kind == QN_ADAM) {
-        job.m = qn_floats(m);
-        job.v = qn_floats(v);
-        job.adam = adam_of(u, scale);
-    }
     qn_pool_run(cpu->host.pool, n_chunks(w.count), update_task, &job);
 }
