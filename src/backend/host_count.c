@@ -134,6 +134,7 @@ static void choose_qrnn(struct quantity *q, const struct qn_qrnn *l,
 {
     int candidates = qn_n_candidates(l->activation);
     bool gated = l->pooling != QN_POOL_F;
+    QN_ASSERT(what < QN_N_QUANTITIES);
     switch (what) {
     case QN_CELL:
         q->of = block_of(l->cells, &l->x, 1, 0, l->hidden);
@@ -156,9 +157,8 @@ static void choose_qrnn(struct quantity *q, const struct qn_qrnn *l,
         q->of = qrnn_block(l, candidates + 1);
         return;
     case QN_N_QUANTITIES:
-        break;
+        return;
     }
-    QN_ASSERT(!"a quantity");
 }
 
 enum qn_status qn_host_count_qrnn(struct qn_backend *be,
@@ -176,6 +176,7 @@ enum qn_status qn_host_count_qrnn(struct qn_backend *be,
 static struct operand choose_lstm(const struct qn_lstm *l,
                                   enum qn_quantity what)
 {
+    QN_ASSERT(what < QN_N_QUANTITIES);
     switch (what) {
     case QN_CELL:
         return block_of(l->cells, &l->x, 1, 0, l->hidden);
@@ -190,7 +191,6 @@ static struct operand choose_lstm(const struct qn_lstm *l,
     case QN_N_QUANTITIES:
         break;
     }
-    QN_ASSERT(!"a quantity");
     return (struct operand){0};
 }
 

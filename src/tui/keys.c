@@ -73,6 +73,10 @@ static const struct {
       {QN_KEY_CHAR, 'j', false, QN_IN_PANES, "j"},
       {QN_KEY_CHAR, ']', false, QN_IN_PANES, "]"},
       {QN_KEY_CHAR, 'n', true, QN_EVERYWHERE, "Alt-n"}}},
+    {QN_ACT_QUANTITY,
+     "the next of what is counted: c, z, h, f, o",
+     {{F(2), 0, false, QN_EVERYWHERE, "F2"},
+      {QN_KEY_CHAR, 'c', false, QN_IN_PANES, "c"}}},
     {QN_ACT_NEXT_RUN,
      "the next run",
      {{F(4), 0, false, QN_EVERYWHERE, "F4"},
@@ -141,16 +145,15 @@ void qn_keys_help(int i, struct qn_str *keys, const char **help)
 const struct qn_hint *qn_keys_hints(bool in_prompt)
 {
     static const struct qn_hint prompt[] = {
-        {"F1", "help"},  {"F8", "pause"}, {"F9", "stop"},
-        {"^D", "quit"},  {"F6", "focus"}, {"F3", "maximise"},
-        {"F5", "log y"}, {"^C", "clear"}, {"Tab", "complete"},
-        {NULL, NULL},
+        {"F1", "help"},  {"F8", "pause"},     {"F9", "stop"},  {"^D", "quit"},
+        {"F6", "focus"}, {"F3", "maximise"},  {"F5", "log y"}, {"F2", "c f o"},
+        {"^C", "clear"}, {"Tab", "complete"}, {NULL, NULL},
     };
     static const struct qn_hint panes[] = {
         {"?", "help"},  {"p", "pause"},       {"x", "stop"},
         {"q", "quit"},  {"Esc", "prompt"},    {"e", "maximise"},
         {"y", "log y"}, {"Up Down", "layer"}, {"s S", "smooth"},
-        {NULL, NULL},
+        {"c", "c f o"}, {NULL, NULL},
     };
     return in_prompt ? prompt : panes;
 }

@@ -20,6 +20,7 @@ enum qn_action {
     QN_ACT_NEXT_RUN,
     QN_ACT_LAYER_UP,
     QN_ACT_LAYER_DOWN,
+    QN_ACT_QUANTITY,
     QN_ACT_SMOOTH_MORE,
     QN_ACT_SMOOTH_LESS,
     QN_ACT_PAGE_UP,

@@ -283,6 +283,24 @@ static void move_layer(struct qn_screen *s, int by)
     s->view.layer = (s->view.layer + by + n) % n;
 }
 
+static void next_quantity(struct qn_screen *s)
+{
+    const struct qn_stats_record *stats = qn_lab_stats(s->lab, s->view.run);
+    if (!stats || stats->of == 0) {
+        qn_screen_print(s, "nothing is counted yet", QN_ROLE_DIM);
+        return;
+    }
+    enum qn_quantity shown = qn_view_quantity(stats, s->view.of);
+    int of = shown;
+    do {
+        of = (of + 1) % QN_N_QUANTITIES;
+    } while (!(stats->of & 1u << of));
+    s->view.of = (enum qn_quantity)of;
+    if (s->view.of == shown)
+        qn_screen_print(s, "only one quantity is counted; see stats.of",
+                        QN_ROLE_DIM);
+}
+
 static void move_smooth(struct qn_screen *s, int by)
 {
     static const double steps[] = {0, 0.6, 0.9, 0.98, 0.995};
@@ -343,6 +361,9 @@ static enum qn_screen_wish act(struct qn_screen *s, enum qn_action action)
         break;
     case QN_ACT_LAYER_DOWN:
         move_layer(s, 1);
+        break;
+    case QN_ACT_QUANTITY:
+        next_quantity(s);
         break;
     case QN_ACT_SMOOTH_MORE:
         move_smooth(s, 1);

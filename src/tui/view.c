@@ -21,6 +21,21 @@ void qn_view_loss(struct qn_canvas *c, struct qn_rect where,
     qn_pane_loss(c, where, &view);
 }
 
+static bool is_counted(const struct qn_stats_record *stats, int of)
+{
+    return (stats->of & 1u << of) != 0;
+}
+
+enum qn_quantity qn_view_quantity(const struct qn_stats_record *stats,
+                                  enum qn_quantity wanted)
+{
+    int of = is_counted(stats, wanted) ? (int)wanted : QN_CELL;
+    while (of < QN_N_QUANTITIES - 1 && !is_counted(stats, of)) {
+        of++;
+    }
+    return (enum qn_quantity)of;
+}
+
 void qn_view_cells(struct qn_canvas *c, struct qn_rect where,
                    const struct qn_lab *lab, const struct qn_view_state *s)
 {
@@ -28,6 +43,7 @@ void qn_view_cells(struct qn_canvas *c, struct qn_rect where,
         s->run > 0 ? qn_lab_stats(lab, s->run) : NULL;
     const struct qn_cells_view view = {
         .layer = stats != NULL ? stats->layer : NULL,
+        .of = stats != NULL ? qn_view_quantity(stats, s->of) : QN_CELL,
         .n_layers = stats != NULL ? stats->n_layers : 0,
         .step = stats != NULL ? stats->step : 0,
         .selected = s->layer,

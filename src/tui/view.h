@@ -8,8 +8,9 @@
 
 /* What the person chose; owned by the screen. */
 struct qn_view_state {
-    qn_run_id run; /* the selected run, 0 = none yet */
-    int layer;     /* selected, from 0 */
+    qn_run_id run;       /* the selected run, 0 = none yet */
+    int layer;           /* selected, from 0 */
+    enum qn_quantity of; /* wanted in the cells pane */
     bool log_y;
     double smooth; /* decay of the training curve's average */
     enum qn_glyphs glyphs;
@@ -21,6 +22,10 @@ void qn_view_status(struct qn_canvas *c, struct qn_rect where,
                     const struct qn_view_state *s);
 void qn_view_loss(struct qn_canvas *c, struct qn_rect where,
                   const struct qn_lab *lab, const struct qn_view_state *s);
+/* What the cells pane shows: what is wanted when it was counted, else c, else
+ * the first that was. */
+enum qn_quantity qn_view_quantity(const struct qn_stats_record *stats,
+                                  enum qn_quantity wanted);
 void qn_view_cells(struct qn_canvas *c, struct qn_rect where,
                    const struct qn_lab *lab, const struct qn_view_state *s);
 

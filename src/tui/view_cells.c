@@ -94,13 +94,14 @@ static int rows_for_bars(int rows, int n_layers)
     return n_layers < most ? n_layers : most;
 }
 
-/* On the border: the step, and which layers are shown when not all are. */
+/* On the border, behind the title: the step, and which layers are shown when
+ * not all are. */
 static void draw_heading(struct qn_canvas *c, struct qn_rect where, int first,
                          int shown, const struct qn_cells_view *view)
 {
     char step[64], layers[64] = "";
     (void)snprintf(step, sizeof step, "at step %lld ", (long long)view->step);
-    int taken = 4 + qn_text_width("cells") + 1;
+    int taken = 4 + qn_text_width(qn_lab_quantity_title(view->of)) + 1;
     if (taken + qn_text_width(step) + 2 <= where.cols) {
         taken += qn_canvas_text(c, where.row, where.col + taken - 1, -1, step,
                                 QN_ROLE_DIM);
@@ -141,8 +142,8 @@ static struct qn_rect take_rows(struct qn_rect *from, int rows)
 static void draw_cells(struct qn_canvas *c, struct qn_rect where,
                        const struct qn_cells_view *view)
 {
-    struct qn_rect inside =
-        qn_pane_frame(c, where, "cells", view->focused, view->glyphs);
+    struct qn_rect inside = qn_pane_frame(
+        c, where, qn_lab_quantity_title(view->of), view->focused, view->glyphs);
     bool framed = inside.row > where.row;
     bool gaps = inside.rows >= ROWS_FOR_GAPS;
     if (inside.rows >= 3) {

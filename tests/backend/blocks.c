@@ -19,9 +19,11 @@ static void check_cover(struct qn_batch batch)
     int *seen = qn_xcalloc((size_t)rows, sizeof *seen);
     int largest = qn_largest_block(&batch);
     assert_true(largest >= 1 && largest <= ROWS);
-    for (int s = 0; s < batch.slices; s++)
+    for (int s = 0; s < batch.slices; s++) {
+        int of_slice = 0;
         for (int i = 0; i < qn_n_blocks(&batch, s); i++) {
             struct qn_block k = qn_block_at(&batch, s, i);
+            of_slice += k.sequences * k.steps;
             assert_true(k.sequences >= 1 && k.steps >= 1);
             assert_true(k.sequences * k.steps <= largest);
             assert_true(k.sequences == 1 || k.steps == batch.steps);
@@ -29,6 +31,8 @@ static void check_cover(struct qn_batch batch)
                 for (int t = 0; t < k.steps; t++)
                     seen[(k.first + b) * batch.steps + k.from + t]++;
         }
+        assert_int_equal(qn_slice_rows(&batch, s), of_slice);
+    }
     for (int i = 0; i < rows; i++)
         assert_int_equal(seen[i], 1);
     free(seen);

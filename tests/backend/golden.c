@@ -279,9 +279,24 @@ static void softmax_cross_entropy_agrees(void **state)
         check_softmax(backends[k]);
 }
 
-/* Five updates from the stored gradients, each compared. */
+/* The numbers of an update that a case gives; the others are 0. */
+static void read_update(const struct qn_golden *g, struct qn_update *u)
+{
+    u->lr = qn_golden_double(g, "lr");
+    if (u->kind == QN_RMSPROP)
+        u->rho = qn_golden_double(g, "rho");
+    if (u->kind == QN_ADAM) {
+        u->beta1 = qn_golden_double(g, "beta1");
+        u->beta2 = qn_golden_double(g, "beta2");
+    }
+    if (u->kind != QN_SGD)
+        u->eps = qn_golden_double(g, "eps");
+}
+
+/* Five updates from the stored gradients plus l2 times the parameters, each
+ * compared. */
 static void check_optimiser(const char *backend, const char *name,
-                            struct qn_update u)
+                            struct qn_update u, double l2)
 {
     struct qn_golden *g = qn_golden_open(name);
     int steps = qn_golden_dim(g, "grads", 0);
@@ -294,16 +309,12 @@ static void check_optimiser(const char *backend, const char *name,
     struct qn_tensor grad = place_tensor(be, NULL, n);
     struct qn_tensor m = place_tensor(be, NULL, n);
     struct qn_tensor v = place_tensor(be, NULL, n);
-    u.lr = qn_golden_double(g, "lr");
-    if (u.kind == QN_ADAM) {
-        u.beta1 = qn_golden_double(g, "beta1");
-        u.beta2 = qn_golden_double(g, "beta2");
-        u.eps = qn_golden_double(g, "eps");
-    }
+    read_update(g, &u);
     for (int k = 0; k < steps; k++) {
         u.t = k + 1;
         be->ops->write(be, grad, grads + (size_t)k * n);
         be->ops->step_begin(be);
+        be->ops->combine(be, grad, w, l2, 1.0);
         be->ops->grad_norm(be, grad);
         be->ops->update(be, &u, w, grad, m, v);
         assert_int_equal(be->ops->read(be, w, all + (size_t)k * n, NULL),
@@ -324,10 +335,18 @@ static void optimisers_agree_step_by_step(void **state)
     (void)state;
     for (int k = 0; k < N_BACKENDS; k++) {
         struct qn_update sgd = {.kind = QN_SGD};
+        struct qn_update momentum = {.kind = QN_SGD, .momentum = 0.9};
         struct qn_update adam = {.kind = QN_ADAM};
-        check_optimiser(backends[k], "optim_sgd", sgd);
-        check_optimiser(backends[k], "optim_adam", adam);
-        check_optimiser(backends[k], "optim_adam_eps", adam);
+        struct qn_update rmsprop = {.kind = QN_RMSPROP};
+        struct qn_update inside = {.kind = QN_RMSPROP, .eps_inside = true};
+        check_optimiser(backends[k], "optim_sgd", sgd, 0.0);
+        check_optimiser(backends[k], "optim_sgd_l2", sgd, 0.01);
+        check_optimiser(backends[k], "optim_sgd_momentum", momentum, 0.0);
+        check_optimiser(backends[k], "optim_rmsprop", rmsprop, 0.0);
+        check_optimiser(backends[k], "optim_rmsprop_eps", rmsprop, 0.0);
+        check_optimiser(backends[k], "optim_rmsprop_inside", inside, 0.0);
+        check_optimiser(backends[k], "optim_adam", adam, 0.0);
+        check_optimiser(backends[k], "optim_adam_eps", adam, 0.0);
     }
 }
 

@@ -1,5 +1,5 @@
 /* kernels.c - the vector functions of every instruction set of this machine:
- * stated errors, limits, denormal numbers, NaN; odd lengths. */
+ * stated errors, limits, denormal numbers, NaN; sums and maps; odd lengths. */
 #include "backend/cpu/kernels.h"
 #include "base/mem.h"
 
@@ -232,6 +232,109 @@ static void exp_sum_needs_no_output(void **state)
     }
 }
 
+/* Where dropout of ones would leave 0 the gate becomes 1; elsewhere, and in a
+ * mask of ones, it stays as it was, bit for bit. */
+static void zoneout_opens_the_gates_that_dropout_would_drop(void **state)
+{
+    (void)state;
+    const struct qn_kernels *k = NULL;
+    struct qn_drop drop = {
+        .row = 77, .first = 3, .threshold = 1u << 30, .scale = 1.0f};
+    size_t opened = 0;
+    for (int set = 0; (k = qn_kernels_at(set)); set++)
+        for (size_t n = 1; n < 70; n++) {
+            float keep[70];
+            float f[71] = {0};
+            float by_keep[71] = {0};
+            for (size_t i = 0; i < n; i++) {
+                keep[i] = 1.0f;
+                f[i] = by_keep[i] = (float)(i + 1) / 128.0f;
+            }
+            k->drop(keep, keep, &drop, n);
+            k->zoneout(f, &drop, n);
+            k->zoneout_keep(by_keep, keep, n);
+            for (size_t i = 0; i < n; i++) {
+                float stays = (float)(i + 1) / 128.0f;
+                assert_true(f[i] == (keep[i] > 0.0f ? stays : 1.0f));
+                opened += f[i] == 1.0f;
+            }
+            assert_memory_equal(by_keep, f, sizeof f);
+        }
+    assert_true(opened > 0);
+}
+
+/* Whole numbers: exact in any order, for every length and number of rows. */
+static void moments_are_exact_at_every_shape(void **state)
+{
+    (void)state;
+    enum { ROWS = 19, COLUMNS = 39 };
+    const struct qn_kernels *k = NULL;
+    float x[ROWS * COLUMNS];
+    float shift[COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        x[i] = (float)((i * 37) % 101);
+    for (int j = 0; j < COLUMNS; j++)
+        shift[j] = (float)(3 * j);
+    for (int set = 0; (k = qn_kernels_at(set)); set++)
+        for (size_t n = 1; n <= COLUMNS; n++)
+            for (size_t rows = 1; rows <= ROWS; rows++) {
+                double sum[COLUMNS + 1] = {1.0};
+                double square[COLUMNS + 1] = {2.0};
+                k->moments(sum, square, x, shift, rows, n);
+                for (size_t j = 0; j < n; j++) {
+                    double want_sum = j == 0 ? 1.0 : 0.0;
+                    double want_square = j == 0 ? 2.0 : 0.0;
+                    for (size_t r = 0; r < rows; r++) {
+                        double apart = (double)(x[r * n + j] - shift[j]);
+                        want_sum += apart;
+                        want_square += apart * apart;
+                    }
+                    assert_true(sum[j] == want_sum);
+                    assert_true(square[j] == want_square);
+                }
+                assert_true(sum[n] == 0.0 && square[n] == 0.0);
+            }
+}
+
+/* Small whole numbers and powers of two: every step is exact. */
+static void norm_maps_are_exact_at_every_length(void **state)
+{
+    (void)state;
+    enum { MOST = 70 };
+    float a[MOST];
+    float m[6][MOST];
+    struct qn_norm_map map = {m[0], m[1], m[2], m[3], m[4], m[5]};
+    for (int i = 0; i < MOST; i++) {
+        a[i] = (float)((i * 37) % 70 - 30);
+        for (int k = 0; k < 6; k++)
+            m[k][i] = (float)((i * (k + 5)) % 13 - 6) * 0.25f;
+    }
+    const struct qn_kernels *k = NULL;
+    for (int set = 0; (k = qn_kernels_at(set)); set++)
+        for (size_t n = 1; n < MOST; n++) {
+            float y[MOST];
+            float dy[MOST];
+            float sum[MOST] = {0};
+            float dot[MOST] = {0};
+            memcpy(y, a, sizeof y);
+            k->norm(y, y, &map, n);
+            memcpy(dy, y, sizeof dy);
+            k->norm_sums(sum, dot, y, a, &map, n);
+            k->norm_sums(sum, dot, y, a, &map, n);
+            k->norm_grad(dy, a, &map, n);
+            for (size_t j = 0; j < n; j++) {
+                float apart = a[j] - m[0][j];
+                float through = m[4][j] + apart * m[5][j];
+                assert_true(y[j] == apart * m[2][j] + m[3][j]);
+                assert_true(sum[j] == 2.0f * y[j]);
+                assert_true(dot[j] == 2.0f * y[j] * (apart * m[1][j]));
+                assert_true(dy[j] == m[2][j] * (y[j] - through));
+            }
+            assert_true(y[n] == a[n] && dy[n] == a[n]);
+            assert_true(sum[n] == 0.0f && dot[n] == 0.0f);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +344,9 @@ int main(void)
         cmocka_unit_test(slopes_at_zero_are_the_stated_ones),
         cmocka_unit_test(sums_and_maxima_are_exact_at_every_length),
         cmocka_unit_test(exp_sum_needs_no_output),
+        cmocka_unit_test(zoneout_opens_the_gates_that_dropout_would_drop),
+        cmocka_unit_test(moments_are_exact_at_every_shape),
+        cmocka_unit_test(norm_maps_are_exact_at_every_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

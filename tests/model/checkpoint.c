@@ -314,12 +314,12 @@ static void inference_needs_the_tensors(void **state)
     int vocab = 0;
     struct qn_spec spec = small();
     struct copy *copy = copy_file(net);
-    rename_tensor(copy, "layers.0.conv.weight", "layers.0.lstm.weight_ih");
+    rename_tensor(copy, "layers.0.conv.weight", "layers.0.conv.width");
     write_copy(net, copy);
     assert_int_equal(qn_checkpoint_infer(net->path, &spec, &vocab, &err),
                      QN_EFORMAT);
     assert_non_null(strstr(err.text, "layers.0.conv.weight is missing"));
-    rename_tensor(copy, "layers.0.lstm.weight_ih", "layers.0.conv.weight");
+    rename_tensor(copy, "layers.0.conv.width", "layers.0.conv.weight");
     find(copy, "layers.0.conv.weight")->dim[1] = 1;
     find(copy, "layers.0.conv.weight")->dim[2] = 65;
     write_copy(net, copy);

@@ -4,6 +4,7 @@
 #include "tui/view.h"
 
 #include "base/file.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -110,6 +111,7 @@ static void draw_cells(struct qn_canvas *c, struct qn_rect where,
 {
     const struct qn_cells_view view = {.layer = f->layer,
                                        .n_layers = f->n_layers,
+                                       .of = s->of,
                                        .selected = s->layer,
                                        .step = f->run.step,
                                        .focused = s->focus == QN_PANE_CELLS,
@@ -247,6 +249,51 @@ static void few_layers_are_all_shown_above_a_small_histogram(void **state)
     qn_str_free(&out);
     qn_canvas_fini(&c);
     tear_down(&f);
+}
+
+static void the_title_says_what_is_counted(void **state)
+{
+    (void)state;
+    static const char *const titles[QN_N_QUANTITIES] = {
+        " cell states c at step 100 ", " candidate z at step 100 ",
+        " output h at step 100 ", " forget gate f at step 100 ",
+        " output gate o at step 100 "};
+    struct fixture f;
+    const float gate[] = {0.9f, 0.9f, 0.9f, 0.05f};
+    set_up(&f, 100, 2);
+    for (int of = QN_CANDIDATE; of < QN_N_QUANTITIES; of++) {
+        qn_hist_init(&f.layer[0][of], 0.1f);
+        qn_hist_init(&f.layer[1][of], 0.1f);
+        qn_hist_add(&f.layer[0][of], gate, 4);
+    }
+    for (int of = 0; of < QN_N_QUANTITIES; of++) {
+        struct qn_canvas c;
+        struct qn_str out = {0};
+        const struct qn_view_state s = {.of = (enum qn_quantity)of};
+        qn_canvas_init(&c, 14, 36);
+        draw_cells(&c, (struct qn_rect){0, 0, 14, 36}, &f, &s);
+        qn_canvas_dump(&c, false, &out);
+        assert_non_null(strstr(out.text, titles[of]));
+        if (of != QN_CELL) {
+            assert_non_null(strstr(out.text, "1   0%  25%  75%"));
+        }
+        qn_str_free(&out);
+        qn_canvas_fini(&c);
+    }
+    tear_down(&f);
+}
+
+static void what_was_not_counted_gives_way_to_what_was(void **state)
+{
+    (void)state;
+    struct qn_stats_record *r = qn_xcalloc(1, sizeof *r);
+    r->of = 1u << QN_CELL | 1u << QN_OUTGATE;
+    assert_int_equal(qn_view_quantity(r, QN_CELL), QN_CELL);
+    assert_int_equal(qn_view_quantity(r, QN_OUTGATE), QN_OUTGATE);
+    assert_int_equal(qn_view_quantity(r, QN_FORGET), QN_CELL);
+    r->of = 1u << QN_FORGET | 1u << QN_OUTGATE;
+    assert_int_equal(qn_view_quantity(r, QN_CELL), QN_FORGET);
+    free(r);
 }
 
 static void empty_panes_say_so(void **state)
@@ -475,6 +522,8 @@ int main(void)
         cmocka_unit_test(many_layers_look_as_they_did),
         cmocka_unit_test(the_last_layer_can_be_reached),
         cmocka_unit_test(few_layers_are_all_shown_above_a_small_histogram),
+        cmocka_unit_test(the_title_says_what_is_counted),
+        cmocka_unit_test(what_was_not_counted_gives_way_to_what_was),
         cmocka_unit_test(empty_panes_say_so),
         cmocka_unit_test(panes_stay_inside_for_all_sizes),
         cmocka_unit_test(whole_screens_draw_at_all_sizes),
