@@ -10,14 +10,17 @@ enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
 
 /* Weights from a file of quern or PyTorch (F32 or F64). Every missing, extra
  * and misshapen tensor is named with both shapes; the model is untouched then.
- */
+ * The two biases of an LSTM are added up. */
 enum qn_status qn_checkpoint_load(struct qn_model *m, const char *path,
                                   struct qn_err *err);
 
-/* The spec's sizes as a file of weights implies them (layers, hidden, embed,
- * windows; the vocabulary's size into *vocab): what import needs when the
- * person did not say. The activation must be known: it decides how many gate
- * blocks G*H splits into. Only fields that the file fixes are changed. */
+/* The spec as a file of weights implies it: cell, layers, hidden, embed,
+ * windows, batch_norm, dense, and with biases of single steps bias and seq; the
+ * vocabulary's size into *vocab: what import needs when the person did not say.
+ * Activation and pooling of a QRNN must be known: they decide how many gate
+ * blocks its rows split into. Settings that become void go back to their
+ * defaults; else only what the file fixes is changed (with one layer that is
+ * not dense). Nothing is changed on failure. */
 enum qn_status qn_checkpoint_infer(const char *path, struct qn_spec *spec,
                                    int *vocab, struct qn_err *err);
 

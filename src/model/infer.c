@@ -6,6 +6,7 @@
 #include "base/safetensors.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
+#include "nn/layer.h"
 #include "nn/settings.h"
 
 #include <stdio.h>

@@ -107,8 +107,10 @@ enum qn_status qn_pass_count_cells_masked(struct qn_pass *p, int layer,
 enum qn_status qn_pass_cells(struct qn_pass *p, int layer, float *out,
                              struct qn_err *err);
 
-/* The carried state as one block of floats, for checkpoints: every layer's c
- * and context, layer 0 first. */
+/* The carried state as one block of floats, for checkpoints. Layer after layer:
+ * its state ([B, H] of c; of an LSTM then [B, H] of h) and its context ([B,
+ * n-1, D], oldest first; of a dense stack the wide rows, with layer 0 alone).
+ * Last, with model.bias "step", the streams' position. */
 size_t qn_pass_state_len(const struct qn_pass *p);
 enum qn_status qn_pass_read_state(struct qn_pass *p, float *out,
                                   struct qn_err *err);
