@@ -208,8 +208,8 @@ static void check_channel(const float *raw, size_t rows, size_t channels,
         double apart = (double)raw[r * channels + j] - exact;
         square += apart * apart;
     }
-    /* The mean is within its own rounding. Float sums of eight squares round
-     * each at most eight times by 6e-8, their mean rarely half as much. */
+    /* The mean is off by its own rounding, 6e-8. So is each difference, square
+     * and sum of at most eight; over all rows they mostly cancel. */
     double want = square / (double)rows;
     assert_true(fabs((double)mean[j] - exact) <= 6e-8 * fabs(exact));
     assert_true(fabs((double)var[j] - want) <= 2.5e-7 * want);
