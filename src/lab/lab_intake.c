@@ -92,7 +92,7 @@ static bool take_stats(struct lab_run *run)
     if (run->stats == NULL) {
         run->stats = qn_xmalloc(sizeof *run->stats);
     }
-    *run->stats = *stats;
+    qn_stats_copy(run->stats, stats);
     return true;
 }
 

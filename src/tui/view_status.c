@@ -125,8 +125,13 @@ static void add_losses(struct line *l, const struct qn_lab_run *run)
     label(l, p, l->wide ? "best valid " : "best ", "");
     if (run->spec != NULL && run->spec->task == QN_TASK_LM) {
         p = add(l, GROUP_LOSS, 30, QN_ROLE_VALID);
-        qn_text_value(p->value, sizeof p->value, run->best_loss / log(2));
-        label(l, p, "", " bpc");
+        enum qn_level level = run->spec->data.level;
+        qn_text_value(p->value, sizeof p->value,
+                      qn_reading(level, run->best_loss));
+        if (l->labels) {
+            (void)snprintf(p->after, sizeof p->after, " %s",
+                           qn_reading_name(level));
+        }
     }
 }
 

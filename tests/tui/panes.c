@@ -251,6 +251,26 @@ static void few_layers_are_all_shown_above_a_small_histogram(void **state)
     tear_down(&f);
 }
 
+static void a_run_over_words_shows_its_perplexity(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct qn_canvas c;
+    struct qn_str out = {0};
+    const struct qn_view_state s = {.glyphs = QN_GLYPHS_ASCII};
+    set_up(&f, 100, 2);
+    f.spec.data.level = QN_LEVEL_WORD;
+    f.run.best_loss = log(120.5);
+    qn_canvas_init(&c, 1, 130);
+    qn_view_status(&c, (struct qn_rect){0, 0, 1, 130}, &f.run, 1, &s);
+    qn_canvas_dump(&c, false, &out);
+    assert_non_null(strstr(out.text, "best valid 4.792  120.5 perplexity |"));
+    assert_null(strstr(out.text, "bpc"));
+    qn_str_free(&out);
+    qn_canvas_fini(&c);
+    tear_down(&f);
+}
+
 static void the_title_says_what_is_counted(void **state)
 {
     (void)state;
@@ -522,6 +542,7 @@ int main(void)
         cmocka_unit_test(many_layers_look_as_they_did),
         cmocka_unit_test(the_last_layer_can_be_reached),
         cmocka_unit_test(few_layers_are_all_shown_above_a_small_histogram),
+        cmocka_unit_test(a_run_over_words_shows_its_perplexity),
         cmocka_unit_test(the_title_says_what_is_counted),
         cmocka_unit_test(what_was_not_counted_gives_way_to_what_was),
         cmocka_unit_test(empty_panes_say_so),

@@ -236,6 +236,27 @@ static void the_cursor_stands_behind_what_was_typed(void **state)
     }
 }
 
+static void one_key_goes_through_all_that_is_counted(void **state)
+{
+    struct desk *d = *state;
+    qn_run_id id = start_run(
+        d->f,
+        (const char *[]){"steps=2", "stats.of=o,c,f", "stats.every=1", NULL},
+        false);
+    wait_state(d->f, id, QN_LAB_DONE);
+    qn_screen_update(d->screen);
+    assert_true(shows(d, " cell states c "));
+    press(d, QN_KEY_F1 + 1);
+    assert_true(shows(d, " forget gate f "));
+    press(d, QN_KEY_F1 + 1);
+    assert_true(shows(d, " output gate o "));
+    press(d, QN_KEY_F1 + 1);
+    assert_true(shows(d, " cell states c "));
+    press(d, QN_KEY_F1 + 5); /* in a pane a letter does */
+    press_char(d, 'c');
+    assert_true(shows(d, " forget gate f "));
+}
+
 static void any_size_can_be_drawn(void **state)
 {
     struct desk *d = *state;
@@ -273,6 +294,7 @@ int main(void)
         SCREEN_TEST(cancelling_stops_nothing),
         SCREEN_TEST(an_interrupt_undoes_one_thing_at_a_time),
         SCREEN_TEST(the_cursor_stands_behind_what_was_typed),
+        SCREEN_TEST(one_key_goes_through_all_that_is_counted),
         SCREEN_TEST(any_size_can_be_drawn),
     };
     return cmocka_run_group_tests_name("screen", tests, NULL, NULL);
