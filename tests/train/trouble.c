@@ -2,6 +2,8 @@
 #include "fixture.h"
 
 #include "base/mem.h"
+#include "base/safetensors.h"
+#include "base/str.h"
 #include "train/trainer_self.h"
 
 #include <math.h>
@@ -33,6 +35,36 @@ static void write_weights(struct qn_trainer *t, const float *w)
 static void spoil_weights(struct qn_trainer *t)
 {
     t->be->ops->fill(t->be, qn_model_weights(t->model), NAN);
+}
+
+/* Tensors of more than a counter, in both files of two checkpoints. */
+static void assert_same_arrays(const char *run, int from, int to)
+{
+    static const char *const files[] = {"model", "state"};
+    for (int i = 0; i < 2; i++) {
+        struct qn_st_file *a, *b;
+        struct qn_err err;
+        char *path = qn_xasprintf("%s/checkpoints/%d/%s.safetensors", run, from,
+                                  files[i]);
+        assert_int_equal(qn_st_open(path, &a, &err), QN_OK);
+        free(path);
+        path =
+            qn_xasprintf("%s/checkpoints/%d/%s.safetensors", run, to, files[i]);
+        assert_int_equal(qn_st_open(path, &b, &err), QN_OK);
+        free(path);
+        for (size_t k = 0; k < qn_st_n_tensors(a); k++) {
+            const struct qn_st_tensor *x = qn_st_at(a, k);
+            const struct qn_st_tensor *y = qn_st_find(b, x->name);
+            size_t n = qn_st_count(x);
+            assert_non_null(y);
+            assert_int_equal(qn_st_count(y), n);
+            for (size_t e = 0; n > 1 && e < n; e++) {
+                assert_true(qn_st_value(x, e) == qn_st_value(y, e));
+            }
+        }
+        qn_st_close(a);
+        qn_st_close(b);
+    }
 }
 
 static void a_loss_that_is_not_finite_pauses(void **state)
@@ -76,6 +108,42 @@ static void a_step_without_update_leaves_weights_and_state(void **state)
     }
     free(good);
     qn_trainer_free(t);
+}
+
+/* The moments, the running statistics among the weights and the carried state
+ * after a step that was not finite are the bits that were there before. */
+static void a_step_without_update_leaves_every_bit(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const kinds[][5] = {
+        {"model.batch_norm=true", "optim.kind=adam", "stop.nan=ignore", NULL},
+        {"model.cell=lstm", "optim.kind=sgd", "optim.momentum=0.9",
+         "stop.nan=ignore", NULL}};
+    static const char *const backends[] = {"ref", "cpu"};
+    for (int i = 0; i < 4; i++) {
+        f->env.backend = backends[i / 2];
+        struct qn_trainer *t = fixture_create(f, kinds[i % 2]);
+        struct qn_err err;
+        fixture_run(t, 5);
+        assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
+        float *good = read_weights(t);
+        size_t n = qn_model_weights(t->model).count;
+        float *bad = qn_xcalloc(n, sizeof *bad);
+        memcpy(bad, good, n * sizeof *bad);
+        bad[0] = NAN; /* of the embedding: it reaches everything */
+        write_weights(t, bad);
+        fixture_run(t, 6);
+        assert_int_equal(t->at.updates, 5);
+        float *after = read_weights(t);
+        assert_memory_equal(after, bad, n * sizeof *bad);
+        write_weights(t, good);
+        assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
+        assert_same_arrays(qn_trainer_dir(t), 5, 6);
+        free(after);
+        free(good);
+        free(bad);
+        qn_trainer_free(t);
+    }
 }
 
 static void a_person_may_let_it_stop_or_go_on(void **state)
@@ -327,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_loss_that_is_not_finite_pauses),
         CASE(a_step_without_update_leaves_weights_and_state),
+        CASE(a_step_without_update_leaves_every_bit),
         CASE(a_person_may_let_it_stop_or_go_on),
         CASE(a_full_disk_pauses_and_loses_nothing),
         CASE(a_checkpoint_that_fails_is_made_up_for),
