@@ -1,10 +1,8 @@
 /* counts.c - quern params tells a preset's parameters without its data. */
 #include "shell.h"
 
-#include "base/str.h"
 #include "nn/settings.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,25 +14,18 @@
 
 #include <cmocka.h>
 
-static json_int_t number(const json_t *j, const char *key)
-{
-    const json_t *v = json_object_get(j, key);
-    assert_true(json_is_integer(v));
-    return json_integer_value(v);
-}
-
 /* The numbers of all tensors together. */
-static json_int_t sum_of(const json_t *tensors)
+static double sum_of(const json_t *tensors)
 {
-    json_int_t sum = 0;
+    double sum = 0;
     size_t i, d;
     const json_t *t, *dim;
     json_array_foreach(tensors, i, t)
     {
-        json_int_t n = 1;
+        double n = 1;
         json_array_foreach(json_object_get(t, "shape"), d, dim)
         {
-            n *= json_integer_value(dim);
+            n *= json_number_value(dim);
         }
         sum += n;
     }
@@ -44,11 +35,7 @@ static json_int_t sum_of(const json_t *tensors)
 static json_t *params(const char *preset)
 {
     char *out = quern_out("--json params -p %s", preset);
-    json_error_t why;
-    json_t *j = json_loads(out, 0, &why);
-    if (j == NULL) {
-        fail_msg("%s: %s in %s", preset, why.text, out);
-    }
+    json_t *j = parse(out);
     free(out);
     return j;
 }
@@ -59,10 +46,9 @@ static void presets_are_counted_without_data(void **state)
     for (int i = 0; i < qn_n_presets(); i++) {
         const char *name = qn_preset_at(i)->name;
         json_t *j = params(name);
-        json_int_t all = number(j, "all");
-        json_int_t trainable = number(j, "trainable");
-        assert_true(trainable > 0 && all >= trainable);
-        assert_int_equal(sum_of(json_object_get(j, "tensors")), all);
+        double trainable = number(j, "trainable");
+        assert_true(trainable > 0 && number(j, "all") >= trainable);
+        assert_true(sum_of(json_object_get(j, "tensors")) == number(j, "all"));
         json_decref(j);
     }
 }
@@ -72,7 +58,7 @@ static void the_papers_counts_come_out(void **state)
     (void)state;
     static const struct {
         const char *preset;
-        json_int_t all, trainable;
+        double all, trainable;
     } rows[] = {
         {"ptb-word/lstm-650", 19775200, 19775200},
         {"ptb-word/drelu-640", 19901200, 19901200},
@@ -81,8 +67,8 @@ static void the_papers_counts_come_out(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         json_t *j = params(rows[i].preset);
-        assert_int_equal(number(j, "all"), rows[i].all);
-        assert_int_equal(number(j, "trainable"), rows[i].trainable);
+        assert_true(number(j, "all") == rows[i].all);
+        assert_true(number(j, "trainable") == rows[i].trainable);
         json_decref(j);
     }
 }
