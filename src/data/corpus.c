@@ -64,9 +64,14 @@ bool qn_split_parse(const char *name, enum qn_split *out)
     return false;
 }
 
+static bool is_set(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
 static bool has_path(const struct qn_corpus_spec *spec, enum qn_split split)
 {
-    return spec->path[split] != NULL && spec->path[split][0] != '\0';
+    return is_set(spec->path[split]);
 }
 
 static void to_lower(struct qn_bytes *text)
@@ -307,10 +312,11 @@ static enum qn_status check_words(const struct qn_corpus_spec *spec,
     if (status == QN_OK) {
         status = check_name("data.unk", spec->unk, err);
     }
-    if (status == QN_OK && spec->eos != NULL && spec->unk != NULL &&
-        spec->eos[0] != '\0' && qn_str_eq(spec->eos, spec->unk)) {
+    const char *eos = is_set(spec->eos) ? spec->eos : QN_EOS_NAME;
+    const char *unk = is_set(spec->unk) ? spec->unk : QN_UNK_NAME;
+    if (status == QN_OK && qn_str_eq(eos, unk)) {
         return qn_fail(err, QN_EUSAGE, "data.eos and data.unk are both \"%s\"",
-                       spec->eos);
+                       eos);
     }
     return status;
 }

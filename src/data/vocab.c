@@ -53,8 +53,8 @@ struct qn_vocab *qn_vocab_new_words(const char *eos, const char *unk)
 {
     struct qn_vocab *v = new_vocab(QN_SYMBOL_WORD);
     v->words = qn_words_new();
-    v->eos_name = name_or(eos, "<eos>");
-    v->unk_name = name_or(unk, "<unk>");
+    v->eos_name = name_or(eos, QN_EOS_NAME);
+    v->unk_name = name_or(unk, QN_UNK_NAME);
     return v;
 }
 

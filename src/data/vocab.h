@@ -20,13 +20,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define QN_EOS_NAME "<eos>"
+#define QN_UNK_NAME "<unk>"
 #define QN_UNK (-1) /* qn_vocab_unk when the vocabulary has no <unk> */
 #define QN_MAX_WORDS 10000000 /* of a word vocabulary */
 
 struct qn_vocab;
 
 struct qn_vocab *qn_vocab_new(enum qn_symbol_kind kind); /* not of words */
-/* The names are copied; NULL or "" is "<eos>", "<unk>". */
+/* The names are copied; NULL or "" is QN_EOS_NAME, QN_UNK_NAME. */
 struct qn_vocab *qn_vocab_new_words(const char *eos, const char *unk);
 void qn_vocab_free(struct qn_vocab *v); /* NULL is fine */
 struct qn_vocab *qn_vocab_copy(const struct qn_vocab *v);

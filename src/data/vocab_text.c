@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNK_LINE "<unk>"
-
 struct escape {
     uint32_t symbol;
     char letter;
@@ -85,7 +83,7 @@ void qn_vocab_text(const struct qn_vocab *v, struct qn_str *out)
             const char *word = qn_vocab_word(v, id, &len);
             qn_word_escape(word, len, out);
         } else if (id == qn_vocab_unk(v)) {
-            qn_str_add(out, UNK_LINE);
+            qn_str_add(out, QN_UNK_NAME);
         } else {
             add_symbol(qn_vocab_kind(v), qn_vocab_symbol(v, id), out);
         }
@@ -194,7 +192,7 @@ static bool add_word_line(struct qn_vocab *v, const char *line, size_t len)
 
 static bool is_unk_line(const char *line, size_t len)
 {
-    return len == strlen(UNK_LINE) && memcmp(line, UNK_LINE, len) == 0;
+    return len == strlen(QN_UNK_NAME) && memcmp(line, QN_UNK_NAME, len) == 0;
 }
 
 static bool add_symbol_line(struct qn_vocab *v, const char *line, size_t len)

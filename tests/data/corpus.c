@@ -1,114 +1,9 @@
 /* corpus.c - tests of finding, reading, cutting and encoding texts. */
-#include "data/corpus.h"
+#include "world.h"
 
-#include "base/str.h"
-#include "../base/scratch.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-
-/* The folder of the running test, and what was logged in it. */
-struct world {
-    void *folder;
-    int n_heard;
-    char heard[512];
-};
-
-static int make_world(void **state)
-{
-    struct world *w = qn_xcalloc(1, sizeof *w);
-    *state = w;
-    (void)unsetenv("QUERN_DATA");
-    int failed = make_scratch(&w->folder);
-    return failed != 0 ? failed : setenv("XDG_DATA_HOME", w->folder, 1);
-}
-
-static int end_world(void **state)
-{
-    struct world *w = *state;
-    int failed = remove_scratch(&w->folder);
-    free(w);
-    return failed;
-}
-
-static char *in(const struct world *w, const char *name)
-{
-    return qn_path_join(w->folder, name);
-}
-
-static char *put(const struct world *w, const char *name, const char *text)
-{
-    char *path = in(w, name);
-    assert_int_equal(qn_file_write(path, text, strlen(text), NULL), QN_OK);
-    return path;
-}
-
-static char *put_gz(const struct world *w, const char *name, const char *text)
-{
-    char *path = in(w, name);
-    gzFile f = gzopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(gzwrite(f, text, (unsigned)strlen(text)), strlen(text));
-    assert_int_equal(gzclose(f), Z_OK);
-    return path;
-}
-
-static void hear(void *user, enum qn_log_level level, const char *line)
-{
-    struct world *w = user;
-    (void)level;
-    w->n_heard++;
-    (void)snprintf(w->heard, sizeof w->heard, "%s", line);
-}
-
-static enum qn_status try_open(struct world *w,
-                               const struct qn_corpus_spec *spec,
-                               struct qn_corpus **c, struct qn_err *err)
-{
-    struct qn_log *log = qn_log_new(hear, w);
-    enum qn_status status = qn_corpus_open(spec, log, c, err);
-    qn_log_free(log);
-    return status;
-}
-
-static struct qn_corpus *opened(struct world *w, struct qn_corpus_spec spec)
-{
-    struct qn_corpus *c = NULL;
-    struct qn_err err = {""};
-    if (try_open(w, &spec, &c, &err) != QN_OK) {
-        fail_msg("%s", err.text);
-    }
-    return c;
-}
-
-/* The sentence, where %s stands for 'thing'. */
-static void check_refused(struct world *w, struct qn_corpus_spec spec,
-                          enum qn_status status, const char *sentence)
-{
-    struct qn_corpus *c = NULL;
-    struct qn_err err = {""};
-    assert_int_equal(try_open(w, &spec, &c, &err), status);
-    assert_string_equal(err.text, sentence);
-    assert_null(c);
-}
-
-static void check_text(const struct qn_corpus *c, enum qn_split split,
-                       const char *text)
-{
-    size_t n;
-    const int32_t *ids = qn_corpus_ids(c, split, &n);
-    struct qn_str out = {0};
-    qn_str_add(&out, "");
-    qn_vocab_decode(qn_corpus_vocab(c), ids, n, &out);
-    assert_string_equal(out.text != NULL ? out.text : "", text);
-    qn_str_free(&out);
-}
 
 static void splits_are_cut_from_the_end_test_last(void **state)
 {
@@ -289,25 +184,13 @@ static void a_missing_file_error_says_where_it_looked(void **state)
                   "data.train names no text");
 }
 
-/* One file of this text, refused with "<path>: sentence". */
-static void check_bad_text(struct world *w, const char *text,
-                           const char *sentence)
-{
-    char *path = put(w, "bad", text);
-    char *whole = qn_xasprintf("%s: %s", path, sentence);
-    check_refused(w, (struct qn_corpus_spec){.path = {path}}, QN_EFORMAT,
-                  whole);
-    free(whole);
-    free(path);
-}
-
 static void texts_that_cannot_be_learned_are_refused(void **state)
 {
     struct world *w = *state;
-    check_bad_text(w, "", "is empty");
-    check_bad_text(w, "aaaa",
+    check_bad_text(w, (struct qn_corpus_spec){0}, "", "is empty");
+    check_bad_text(w, (struct qn_corpus_spec){0}, "aaaa",
                    "holds one kind of symbol only, nothing to learn");
-    check_bad_text(w, "abc\xe2\x82z",
+    check_bad_text(w, (struct qn_corpus_spec){0}, "abc\xe2\x82z",
                    "invalid UTF-8 at byte 3 (data.level=byte takes any bytes)");
 }
 
@@ -360,6 +243,83 @@ static void a_truncated_gz_is_refused(void **state)
                   whole);
     free(whole);
     free(path);
+}
+
+static void a_gz_whose_sum_is_wrong_is_refused(void **state)
+{
+    struct world *w = *state;
+    char *path = put_gz(w, "t.gz", "a text that is long enough to be packed");
+    struct qn_bytes packed;
+    assert_int_equal(qn_file_read(path, &packed, NULL), QN_OK);
+    packed.data[packed.len - 8] ^= 1; /* of the CRC, before the length */
+    assert_int_equal(qn_file_write(path, packed.data, packed.len, NULL), QN_OK);
+    char *whole =
+        qn_xasprintf("%s: damaged gzip stream: incorrect data check", path);
+    check_refused(w, (struct qn_corpus_spec){.path = {path}}, QN_EFORMAT,
+                  whole);
+    free(whole);
+    qn_bytes_free(&packed);
+    free(path);
+}
+
+static void what_follows_a_gz_must_be_gz(void **state)
+{
+    struct world *w = *state;
+    char *path = put_gz(w, "t.gz", "some text");
+    struct qn_bytes packed;
+    assert_int_equal(qn_file_read(path, &packed, NULL), QN_OK);
+    const struct qn_span parts[] = {{packed.data, packed.len}, {"rubbish", 7}};
+    assert_int_equal(qn_file_write_parts(path, parts, 2, NULL), QN_OK);
+    char *whole =
+        qn_xasprintf("%s: 7 bytes after the gzip stream are not gzip", path);
+    check_refused(w, (struct qn_corpus_spec){.path = {path}}, QN_EFORMAT,
+                  whole);
+    free(whole);
+    qn_bytes_free(&packed);
+    free(path);
+}
+
+static void an_unreadable_file_is_refused(void **state)
+{
+    struct world *w = *state;
+    if (geteuid() == 0) {
+        skip(); /* root may read everything */
+    }
+    char *path = put(w, "t", "text");
+    assert_int_equal(chmod(path, 0), 0);
+    char *whole = qn_xasprintf("%s: cannot open: Permission denied", path);
+    check_refused(w, (struct qn_corpus_spec){.path = {path}}, QN_EIO, whole);
+    free(whole);
+    free(path);
+}
+
+static void a_missing_file_of_a_known_set_names_the_script(void **state)
+{
+    struct world *w = *state;
+    struct qn_corpus_spec spec = {.path = {"ptb/none.txt"},
+                                  .data_dir = "/dev/null"};
+    check_refused(w, spec, QN_ENOTFOUND,
+                  "ptb/none.txt: not found; looked for ptb/none.txt, "
+                  "ptb/none.txt.gz, /dev/null/ptb/none.txt, "
+                  "/dev/null/ptb/none.txt.gz; scripts/get-data ptb fetches it");
+    spec.path[QN_TRAIN] = "ptbx/none";
+    check_refused(w, spec, QN_ENOTFOUND,
+                  "ptbx/none: not found; looked for ptbx/none, ptbx/none.gz, "
+                  "/dev/null/ptbx/none, /dev/null/ptbx/none.gz");
+}
+
+static void a_fraction_cuts_what_its_decimal_number_says(void **state)
+{
+    (void)state;
+    /* enwik8: 90, 5 and 5 million bytes. */
+    assert_int_equal(qn_split_cut(0.05, 100000000), 5000000);
+    assert_int_equal(qn_split_cut(0.05, 99999999), 4999999);
+    assert_int_equal(qn_split_cut(0.05, 19), 0);
+    assert_int_equal(qn_split_cut(0, 1000), 0);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(qn_split_cut(i / 1000.0, 1000), i);
+        assert_int_equal(qn_split_cut(i / 1000.0, 100000000), i * 100000);
+    }
 }
 
 static void nul_characters_are_taken_with_a_warning(void **state)
@@ -469,9 +429,6 @@ static void splits_have_names(void **state)
     assert_int_equal(untouched, QN_TEST);
 }
 
-#define IN_WORLD(test)                                                         \
-    cmocka_unit_test_setup_teardown(test, make_world, end_world)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +445,11 @@ int main(void)
         IN_WORLD(a_folder_is_refused),
         IN_WORLD(a_folder_does_not_hide_a_file_beside_it),
         IN_WORLD(a_truncated_gz_is_refused),
+        IN_WORLD(a_gz_whose_sum_is_wrong_is_refused),
+        IN_WORLD(what_follows_a_gz_must_be_gz),
+        IN_WORLD(an_unreadable_file_is_refused),
+        IN_WORLD(a_missing_file_of_a_known_set_names_the_script),
+        cmocka_unit_test(a_fraction_cuts_what_its_decimal_number_says),
         IN_WORLD(nul_characters_are_taken_with_a_warning),
         IN_WORLD(vocab_size_is_checked_when_given),
         IN_WORLD(fractions_must_leave_a_training_text),
