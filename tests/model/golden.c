@@ -26,13 +26,17 @@ static enum qn_golden_layout layout_of(const struct qn_param *p)
     return p->n_dims == 3 ? QN_TAPS_FIRST : QN_AS_STORED;
 }
 
-/* "[6, 2]" as the setting "6,2". */
+/* "[6, 2]" as the setting "model.window=6,2". */
 static void window_setting(const char *json, char *out, size_t size)
 {
-    int a;
-    int b;
-    assert_int_equal(sscanf(json, "[%d, %d]", &a, &b), 2);
-    (void)snprintf(out, size, "model.window=%d,%d", a, b);
+    size_t n = (size_t)snprintf(out, size, "model.window=");
+    for (; *json != '\0'; json++) {
+        if (strchr("[] ", *json) == NULL) {
+            assert_true(n + 1 < size);
+            out[n++] = *json;
+        }
+    }
+    out[n] = '\0';
 }
 
 static struct qn_spec spec_of(const struct qn_golden *g)
@@ -42,8 +46,12 @@ static struct qn_spec spec_of(const struct qn_golden *g)
     (void)snprintf(activation, sizeof activation, "model.activation=%s",
                    qn_golden_meta(g, "activation"));
     window_setting(qn_golden_meta(g, "windows"), window, sizeof window);
-    struct qn_spec spec = QN_SPEC(activation, window);
-    spec.model.layers = qn_golden_int(g, "layers");
+    char layers[64];
+    (void)snprintf(layers, sizeof layers, "model.layers=%d",
+                   qn_golden_int(g, "layers"));
+    struct qn_spec spec = QN_SPEC(activation, layers, window);
+    spec.model.dense = qn_golden_bool(g, "dense");
+    spec.model.batch_norm = qn_golden_bool(g, "batch_norm");
     spec.model.hidden = qn_golden_int(g, "hidden");
     spec.model.embed = qn_golden_int(g, "embed");
     return spec;
@@ -59,9 +67,13 @@ static void open_case(struct lm *lm, const char *name, const char *backend)
     struct qn_spec spec = spec_of(lm->g);
     int vocab = qn_golden_int(lm->g, "vocab");
     assert_int_equal(qn_model_new(lm->be, &spec, vocab, &lm->m, &err), QN_OK);
+    qn_model_init(lm->m, 1);
     qn_param_list_init(&lm->params, &spec, vocab);
     for (int i = 0; i < lm->params.n; i++) {
         const struct qn_param *p = &lm->params.items[i];
+        if (p->fixed) {
+            continue;
+        }
         assert_int_equal(qn_golden_count(lm->g, p->name), p->count);
         lm->be->ops->write(
             lm->be,
@@ -119,6 +131,9 @@ static void check_gradients(struct lm *lm, int s)
     for (int i = 0; i < lm->params.n; i++) {
         const struct qn_param *p = &lm->params.items[i];
         char name[128];
+        if (p->fixed) {
+            continue;
+        }
         (void)snprintf(name, sizeof name, "segment%d.grad.%s", s, p->name);
         qn_golden_check(lm->g, name, layout_of(p), grads + p->offset);
     }
@@ -194,12 +209,30 @@ static void segments_shorter_than_windows_are_those_of_autograd(void **state)
     run_everywhere("lm_short_segments");
 }
 
+static void a_dense_stack_is_that_of_autograd(void **state)
+{
+    (void)state;
+    run_everywhere("lm_dense");
+}
+
+/* Its statistics are those of each segment, so only in training. */
+static void batch_norm_is_that_of_autograd(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        run_case("lm_batchnorm", qn_test_backends[i], true, 0);
+        run_case("lm_batchnorm", qn_test_backends[i], true, 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drelu_with_a_wide_window_is_that_of_autograd),
         cmocka_unit_test(tanh_is_that_of_autograd),
         cmocka_unit_test(segments_shorter_than_windows_are_those_of_autograd),
+        cmocka_unit_test(a_dense_stack_is_that_of_autograd),
+        cmocka_unit_test(batch_norm_is_that_of_autograd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
