@@ -110,6 +110,124 @@ static void stats_pool_their_layers(void **state)
     json_decref(wide);
 }
 
+/* Line number i of text that has one value a line. */
+static json_t *line_of(const char *text, int i)
+{
+    while (i-- > 0) {
+        text = strchr(text, '\n');
+        assert_non_null(text);
+        text++;
+    }
+    char *line = qn_xstrndup(text, strcspn(text, "\n"));
+    json_t *value = parse(line);
+    free(line);
+    return value;
+}
+
+static const json_t *row(const json_t *stats, const char *key, size_t i)
+{
+    return json_array_get(json_object_get(stats, key), i);
+}
+
+static void stats_count_all_quantities_at_several_thresholds(void **state)
+{
+    (void)state;
+    static const double t[] = {0.3, 0.1, 0.05};
+    train("a");
+    char *out = quern_out("stats a --of o,c,z,h,f --near 0.3,0.1,0.05 --json");
+    for (int i = 0; i < 3; i++) {
+        json_t *s = line_of(out, i);
+        assert_true(number(s, "threshold") == t[i]);
+        /* The first is counted, 0.1 is the edge of a bin, 0.05 lies within. */
+        assert_int_equal(json_is_true(json_object_get(s, "exact")), i < 2);
+        assert_int_equal(json_array_size(json_object_get(s, "layers")), 10);
+        for (size_t q = 0; q < 5; q++) {
+            static const char *const names[] = {"c", "z", "h", "f", "o"};
+            assert_string_equal(string(row(s, "layers", 2 * q), "of"),
+                                names[q]);
+            assert_string_equal(string(row(s, "pooled", q), "of"), names[q]);
+            (void)check_shares(row(s, "pooled", q));
+            assert_true(number(row(s, "pooled", q), "count") == 2 * 71 * 12);
+        }
+        json_decref(s);
+    }
+    /* What bins tell exactly is what a count tells. */
+    json_t *from_bins = line_of(out, 1);
+    json_t *counted = ask("stats a --of c,z,h,f,o --near 0.1");
+    assert_true(json_equal(from_bins, counted));
+    json_decref(from_bins);
+    json_decref(counted);
+    free(out);
+}
+
+static void stats_are_a_table_for_each_quantity_and_threshold(void **state)
+{
+    (void)state;
+    train("a");
+    char *out = quern_out("stats a --of h,f --near 0.1,0.05");
+    const char *at = out;
+    static const char *const heads[] = {
+        "h on valid, near zero: |x| < 0.1\n",
+        "f on valid, near zero: |x| < 0.1\n",
+        "h on valid, near zero: |x| < 0.05 (interpolated)\n",
+        "f on valid, near zero: |x| < 0.05 (interpolated)\n"};
+    for (int i = 0; i < 4; i++) {
+        at = strstr(at, heads[i]);
+        assert_non_null(at);
+    }
+    assert_null(strstr(out, "  c on"));
+    free(out);
+}
+
+static void stats_count_what_the_run_counted(void **state)
+{
+    (void)state;
+    free(quern_out("train " TINY "steps=4 stats.of=z name=a"));
+    json_t *own = ask("stats a");
+    json_t *other = ask("stats a stats.of=f,o");
+    json_t *named = ask("stats a stats.of=f,o --of h");
+    assert_string_equal(string(row(own, "pooled", 0), "of"), "z");
+    assert_string_equal(string(row(other, "pooled", 1), "of"), "o");
+    assert_string_equal(string(row(named, "pooled", 0), "of"), "h");
+    assert_int_equal(json_array_size(json_object_get(named, "pooled")), 1);
+    json_decref(own);
+    json_decref(other);
+    json_decref(named);
+}
+
+static void words_are_read_as_perplexity(void **state)
+{
+    (void)state;
+    char *lines = quern_out("train " TINY "data.level=word steps=8 name=w "
+                            "--json");
+    const char *done = strstr(lines, "\"event\":\"done\"");
+    assert_non_null(done);
+    assert_non_null(strstr(done, "\"perplexity\":"));
+    assert_null(strstr(lines, "bpc"));
+    free(lines);
+    json_t *e = ask("eval w");
+    /* The same function of the same double, written with all its digits. */
+    double off = number(e, "perplexity") / exp(number(e, "loss")) - 1;
+    assert_true(fabs(off) < 1e-14);
+    assert_null(json_object_get(e, "bpc"));
+    json_decref(e);
+    char *text = quern_out("eval w");
+    assert_non_null(strstr(text, "  perplexity "));
+    assert_null(strstr(text, "bpc"));
+    free(text);
+    text = quern_out("runs");
+    assert_non_null(strstr(text, "(perplexity "));
+    free(text);
+    assert_int_equal(sh("grep -q '\"perplexity\":' store/*-w/metrics.jsonl"),
+                     0);
+    assert_int_equal(sh("grep -q bpc store/*-w/metrics.jsonl"), 1);
+    text = quern_out("train " TINY "data.level=word steps=8 eval.every=4");
+    assert_non_null(strstr(text, "step 4  valid loss "));
+    assert_non_null(strstr(text, "  perplexity "));
+    assert_null(strstr(text, "bpc"));
+    free(text);
+}
+
 static void a_sample_begins_with_its_prompt_and_repeats(void **state)
 {
     (void)state;
@@ -392,6 +510,10 @@ int main(void)
         WITH_SHELL(eval_reports_what_training_reported),
         WITH_SHELL(eval_takes_another_text_with_the_same_symbols),
         WITH_SHELL(stats_pool_their_layers),
+        WITH_SHELL(stats_count_all_quantities_at_several_thresholds),
+        WITH_SHELL(stats_are_a_table_for_each_quantity_and_threshold),
+        WITH_SHELL(stats_count_what_the_run_counted),
+        WITH_SHELL(words_are_read_as_perplexity),
         WITH_SHELL(a_sample_begins_with_its_prompt_and_repeats),
         WITH_SHELL(params_counts_every_tensor),
         WITH_SHELL(params_of_a_run_are_those_of_its_settings),

@@ -191,6 +191,100 @@ static void shares_equal_a_direct_count(void **state)
     free(run);
 }
 
+#define ALL ((1u << QN_N_QUANTITIES) - 1)
+
+static struct qn_stats_record *count(struct qn_measure *m, unsigned of,
+                                     double near)
+{
+    struct qn_stats_record *r = qn_xcalloc(1, sizeof *r);
+    struct qn_err err;
+    if (qn_measure_stats(m, QN_TEST, of, near, r, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    return r;
+}
+
+static void one_pass_counts_what_five_count(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const kinds[][2] = {{"model.dense=true", NULL},
+                                           {"model.cell=lstm", NULL},
+                                           {"model.batch_norm=true", NULL}};
+    for (int i = 0; i < 3; i++) {
+        char *run = fixture_finish(fixture_create(f, kinds[i]));
+        struct qn_measure *m = open_run(f, run, "last", NULL);
+        struct qn_stats_record *all = count(m, ALL, 0.1);
+        assert_int_equal(all->of, ALL);
+        for (int q = 0; q < QN_N_QUANTITIES; q++) {
+            struct qn_stats_record *one = count(m, 1u << q, 0.1);
+            assert_int_equal(one->of, 1u << q);
+            for (int k = 0; k < 2; k++) {
+                assert_memory_equal(&one->layer[k][q], &all->layer[k][q],
+                                    sizeof all->layer[k][q]);
+                /* Every pair of the split, padding left out. */
+                assert_int_equal(qn_hist_shares(&all->layer[k][q]).count,
+                                 71 * 12);
+            }
+            free(one);
+        }
+        free(all);
+        qn_measure_free(m);
+        free(run);
+    }
+}
+
+static void gates_lie_between_0_and_1(void **state)
+{
+    struct fixture *f = *state;
+    char *run = fixture_finish(fixture_create(f, settings));
+    struct qn_measure *m = open_run(f, run, "last", "eval.batch=7");
+    struct qn_stats_record *r = count(m, ALL, 1);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(r->layer[k][QN_FORGET].n_negative, 0);
+        assert_int_equal(r->layer[k][QN_FORGET].n_near, 71 * 12);
+        assert_int_equal(r->layer[k][QN_OUTGATE].n_near, 71 * 12);
+        /* |h| = o |c| <= |c|: at least as much lies near zero. */
+        assert_true(r->layer[k][QN_OUTPUT].n_near >=
+                    r->layer[k][QN_CELL].n_near);
+    }
+    free(r);
+    qn_measure_free(m);
+    free(run);
+}
+
+static void what_a_layer_has_not_is_left_out(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const f_pooling[] = {"model.pooling=f", NULL};
+    char *run = fixture_finish(fixture_create(f, f_pooling));
+    struct qn_measure *m = open_run(f, run, "last", NULL);
+    struct qn_stats_record *r = count(m, ALL, 0.1);
+    assert_int_equal(r->of, ALL & ~(1u << QN_OUTGATE));
+    /* h = c */
+    assert_int_equal(r->layer[1][QN_OUTPUT].n_near,
+                     r->layer[1][QN_CELL].n_near);
+    free(r);
+    qn_measure_free(m);
+    free(run);
+}
+
+static void a_floor_lowers_the_loss_of_the_unlikely(void **state)
+{
+    struct fixture *f = *state;
+    char *run = fixture_finish(fixture_create(f, settings));
+    struct qn_measure *m = open_run(f, run, "last", NULL);
+    double plain = evaluate(m, QN_TEST).loss;
+    qn_measure_free(m);
+    m = open_run(f, run, "last", "eval.floor=1e-6");
+    double floored = evaluate(m, QN_TEST).loss;
+    qn_measure_free(m);
+    assert_true(floored < plain);
+    /* -log(p + 1e-6) is less than -log p by about 1e-6 / p, and p is well
+     * above 1e-3 on the mean of a learnt text. */
+    assert_true(plain - floored < 1e-3);
+    free(run);
+}
+
 static void a_checkpoint_is_found_by_word_and_by_step(void **state)
 {
     struct fixture *f = *state;
@@ -368,7 +462,7 @@ static void statistics_are_written_as_shares_and_counts(void **state)
     qn_hist_init(&r->layer[0][QN_CELL], 0.1f);
     qn_hist_add(&r->layer[0][QN_CELL], x, 4);
     struct qn_json out = {0};
-    qn_stats_json(r, &out);
+    qn_stats_json(r, &out); /* the other quantities were not counted */
     assert_string_equal(
         out.text.text,
         "[{\"layer\":1,\"of\":\"c\",\"negative\":0.25,\"near\":0.5,"
@@ -407,6 +501,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_loss_equals_a_plain_computation),
         CASE(shares_equal_a_direct_count),
+        CASE(one_pass_counts_what_five_count),
+        CASE(gates_lie_between_0_and_1),
+        CASE(what_a_layer_has_not_is_left_out),
+        CASE(a_floor_lowers_the_loss_of_the_unlikely),
         CASE(a_checkpoint_is_found_by_word_and_by_step),
         CASE(a_limit_takes_predictions_from_the_front),
         CASE(the_limit_of_training_does_not_bind_who_asks_later),

@@ -232,12 +232,59 @@ static void statistics_come_with_the_step_after_an_evaluation(void **state)
 static void statistics_do_not_change_training(void **state)
 {
     struct fixture *f = *state;
-    const char *const with[] = {"stats.every=1", NULL};
-    char *a = fixture_finish(fixture_create(f, with));
-    char *b = fixture_finish(fixture_create(f, NULL));
-    assert_same_training(a, b, 20);
-    free(a);
-    free(b);
+    static const char *const kinds[][4] = {
+        {"model.zoneout=0.2", "stats.every=1", "stats.of=c,z,h,f,o", NULL},
+        {"model.batch_norm=true", "stats.every=1", "stats.of=z,f", NULL},
+        {"model.cell=lstm", "stats.every=1", "stats.of=c,z,h,f,o", NULL}};
+    for (int i = 0; i < 3; i++) {
+        const char *const without[] = {kinds[i][0], NULL};
+        char *a = fixture_finish(fixture_create(f, kinds[i]));
+        char *b = fixture_finish(fixture_create(f, without));
+        assert_same_training(a, b, 20);
+        free(a);
+        free(b);
+    }
+}
+
+/* The places of a line's entries, as "c1 c2 z1 z2". */
+static bool read_places(void *user, const json_t *line)
+{
+    struct qn_str *places = user;
+    const json_t *layers = json_object_get(line, "layers");
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(layers, i, entry)
+    {
+        qn_str_addf(places, "%s%s%d", i == 0 ? "" : " ",
+                    json_string_value(json_object_get(entry, "of")),
+                    (int)json_integer_value(json_object_get(entry, "layer")));
+    }
+    qn_str_addf(places, " bins %d; ",
+                (int)json_array_size(json_object_get(line, "bins")));
+    return true;
+}
+
+static void statistics_can_be_of_several_quantities(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const two[] = {"steps=2", "stats.every=1",
+                                      "stats.of=f,c", NULL};
+    struct qn_trainer *t = fixture_create(f, two);
+    struct qn_err err;
+    struct qn_str places = {0};
+    fixture_run(t, 1);
+    assert_int_equal(f->told.stats.of, 1u << QN_CELL | 1u << QN_FORGET);
+    /* It may change on the way; what was counted before is not told again. */
+    assert_int_equal(qn_trainer_set(t, "stats.of", "z", &err), QN_OK);
+    char *run = fixture_finish(t);
+    assert_int_equal(f->told.stats.of, 1u << QN_CANDIDATE);
+    assert_int_equal(qn_hist_shares(&f->told.stats.layer[0][QN_FORGET]).count,
+                     0);
+    assert_int_equal(
+        qn_run_dir_lines(run, QN_STATS, read_places, &places, &err), QN_OK);
+    assert_string_equal(places.text, "c1 c2 f1 f2 bins 4; z1 z2 bins 2; ");
+    qn_str_free(&places);
+    free(run);
 }
 
 static void asking_does_not_change_training(void **state)
@@ -507,6 +554,7 @@ int main(void)
         CASE(statistics_come_at_step_one_and_by_their_period),
         CASE(statistics_come_with_the_step_after_an_evaluation),
         CASE(statistics_do_not_change_training),
+        CASE(statistics_can_be_of_several_quantities),
         CASE(asking_does_not_change_training),
         CASE(samples_come_by_their_period),
         CASE(a_prompt_of_unknown_symbols_is_refused),
