@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -33,6 +34,42 @@ struct qn_spec qn_test_spec(const char *const *assignments)
     return spec;
 }
 
+/* What each kind has of its own; each is there plain and dense. */
+static const char *const kinds[][3] = {
+    {"model.pooling=f", "model.activation=tanh"},
+    {"model.pooling=fo", "model.activation=drelu"},
+    {"model.pooling=ifo", "model.activation=delu"},
+    {"model.pooling=f", "model.activation=drelu", "model.batch_norm=true"},
+    {"model.pooling=fo", "model.activation=tanh", "model.batch_norm=true"},
+    {"model.pooling=ifo", "model.activation=relu", "model.batch_norm=true"},
+    {"model.pooling=fo", "model.activation=elu", "model.bias=step"},
+    {"model.pooling=ifo", "model.activation=drelu", "model.bias=step"},
+    {"model.cell=lstm"},
+};
+
+int qn_test_n_kinds(void)
+{
+    return 2 * (int)(sizeof kinds / sizeof kinds[0]);
+}
+
+struct qn_spec qn_test_kind(int i)
+{
+    const char *const *own = kinds[i / 2];
+    bool lstm = strcmp(own[0], "model.cell=lstm") == 0;
+    const char *assignments[16] = {
+        "model.hidden=10", "model.embed=7", "model.layers=3", "seq=4",
+        "batch=5",         "eval.batch=4",  "optim.kind=adam"};
+    int n = 7;
+    assignments[n++] = i % 2 == 0 ? "model.dense=false" : "model.dense=true";
+    if (!lstm) {
+        assignments[n++] = "model.window=4,3,1";
+    }
+    for (int j = 0; j < 3 && own[j] != NULL; j++) {
+        assignments[n++] = own[j];
+    }
+    return qn_test_spec(assignments);
+}
+
 struct qn_backend *qn_test_backend(const char *name)
 {
     struct qn_backend *be = NULL;
@@ -41,6 +78,23 @@ struct qn_backend *qn_test_backend(const char *name)
         fail_msg("%s", err.text);
     }
     return be;
+}
+
+/* Away from where it begins; a variance stays above 0. */
+static void move_param(struct qn_model *m, const struct qn_param *p,
+                       uint64_t seed)
+{
+    struct qn_tensor t =
+        qn_tensor_part(qn_model_weights(m), p->offset, p->count);
+    float *values = qn_test_read(m, t);
+    float *by = qn_xcalloc(p->count, sizeof *by);
+    qn_fill_normal(by, p->count, 0.3, seed);
+    for (size_t i = 0; i < p->count; i++) {
+        values[i] += p->fixed ? fabsf(by[i]) : by[i];
+    }
+    qn_model_backend(m)->ops->write(qn_model_backend(m), t, values);
+    free(by);
+    free(values);
 }
 
 struct qn_model *qn_test_model(struct qn_backend *be,
@@ -56,13 +110,8 @@ struct qn_model *qn_test_model(struct qn_backend *be,
     qn_param_list_init(&list, spec, vocab);
     for (int i = 0; i < list.n; i++) {
         const struct qn_param *p = &list.items[i];
-        if (!p->drawn && !p->fixed) {
-            float *bias = qn_xcalloc(p->count, sizeof *bias);
-            qn_fill_normal(bias, p->count, 0.3, (uint64_t)i + 1);
-            be->ops->write(
-                be, qn_tensor_part(qn_model_weights(m), p->offset, p->count),
-                bias);
-            free(bias);
+        if (!p->drawn) {
+            move_param(m, p, (uint64_t)i + 1);
         }
     }
     qn_param_list_fini(&list);

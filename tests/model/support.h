@@ -13,8 +13,14 @@ extern const char *const qn_test_backends[2];
 struct qn_spec qn_test_spec(const char *const *assignments);
 #define QN_SPEC(...) qn_test_spec((const char *const[]){__VA_ARGS__, NULL})
 
+/* Networks of every kind, plain and dense: three layers of 10 units, embedding
+ * 7; those with batch norm, too. */
+int qn_test_n_kinds(void);
+struct qn_spec qn_test_kind(int i);
+
 struct qn_backend *qn_test_backend(const char *name);
-/* Initialised from seed 1, biases made unequal to 0 as well. */
+/* Initialised from seed 1; biases made unequal to 0 and running statistics to
+ * 0 and 1 as well. */
 struct qn_model *qn_test_model(struct qn_backend *be,
                                const struct qn_spec *spec, int vocab);
 struct qn_pass *qn_test_pass(struct qn_model *m, int batch, int steps,
