@@ -95,15 +95,8 @@ enum qn_status qn_pass_forward_counting(struct qn_pass *p,
 /* The quantities of 'of' that layers of this spec have. */
 unsigned qn_model_quantities(const struct qn_spec *spec, unsigned of);
 
-/* Count layer's (0 .. layers-1) cell states of the last forward into h. */
-enum qn_status qn_pass_count_cells(struct qn_pass *p, int layer,
-                                   struct qn_hist *h, struct qn_err *err);
-/* The same over single streams, for a padded batch: row t of stream b counts
- * when t < n_real[b]. */
-enum qn_status qn_pass_count_cells_masked(struct qn_pass *p, int layer,
-                                          const int *n_real, struct qn_hist *h,
-                                          struct qn_err *err);
-/* Layer's cell states of the last forward, [batch, steps, H], to the host. */
+/* The cell states of layer 0 .. layers-1 of the last forward, [batch, steps,
+ * H], to the host. */
 enum qn_status qn_pass_cells(struct qn_pass *p, int layer, float *out,
                              struct qn_err *err);
 

@@ -14,63 +14,15 @@ enum qn_status qn_pass_logits(struct qn_pass *p, float *out, struct qn_err *err)
     return be->ops->read(be, logits, out, err);
 }
 
-/* Cell states of streams [from, to), their first 'steps' rows. */
-static struct qn_seq cells_of(const struct qn_pass *p, int layer, int from,
-                              int to, int steps)
-{
-    size_t hidden = (size_t)p->m->spec.model.hidden;
-    size_t pitch = (size_t)p->steps * hidden;
-    QN_ASSERT(p->steps > 0 && layer >= 0 && layer < p->layout.layers);
-    return (struct qn_seq){.buffer = p->cells[layer],
-                           .offset = (size_t)from * pitch,
-                           .row_pitch = hidden,
-                           .seq_pitch = pitch,
-                           .batch = to - from,
-                           .steps = steps,
-                           .width = (int)hidden};
-}
-
-enum qn_status qn_pass_count_cells(struct qn_pass *p, int layer,
-                                   struct qn_hist *h, struct qn_err *err)
-{
-    struct qn_backend *be = p->m->be;
-    struct qn_seq cells = cells_of(p, layer, 0, p->layout.batch, p->steps);
-    return be->ops->count(be, cells, h, err);
-}
-
-enum qn_status qn_pass_count_cells_masked(struct qn_pass *p, int layer,
-                                          const int *n_real, struct qn_hist *h,
-                                          struct qn_err *err)
-{
-    struct qn_backend *be = p->m->be;
-    int batch = p->layout.batch;
-    /* Neighbours with as many real rows are counted together: nearly always
-     * that is all of them but the last. */
-    for (int from = 0, to; from < batch; from = to) {
-        for (to = from + 1; to < batch && n_real[to] == n_real[from];) {
-            to++;
-        }
-        int steps = n_real[from] < p->steps ? n_real[from] : p->steps;
-        if (steps <= 0) {
-            continue;
-        }
-        struct qn_seq cells = cells_of(p, layer, from, to, steps);
-        enum qn_status status = be->ops->count(be, cells, h, err);
-        if (status != QN_OK) {
-            return status;
-        }
-    }
-    return QN_OK;
-}
-
 enum qn_status qn_pass_cells(struct qn_pass *p, int layer, float *out,
                              struct qn_err *err)
 {
     struct qn_backend *be = p->m->be;
-    struct qn_seq cells = cells_of(p, layer, 0, p->layout.batch, p->steps);
-    struct qn_tensor all = {cells.buffer, 0,
-                            (size_t)cells.batch * cells.seq_pitch};
-    return be->ops->read(be, all, out, err);
+    QN_ASSERT(p->steps > 0 && layer >= 0 && layer < p->layout.layers);
+    size_t symbols = (size_t)p->layout.batch * (size_t)p->steps;
+    struct qn_tensor cells = {p->cells[layer], 0,
+                              symbols * (size_t)p->layout.hidden};
+    return be->ops->read(be, cells, out, err);
 }
 
 /* --- carried state ------------------------------------------------------ */

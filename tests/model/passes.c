@@ -213,38 +213,6 @@ static void the_context_is_what_the_layer_read(void **state)
     close_net(&net);
 }
 
-static void masked_counts_leave_the_padding_out(void **state)
-{
-    (void)state;
-    static const int n_real[BATCH] = {8, 8, 3, 0, 3};
-    struct net net;
-    struct qn_err err;
-    open_net(&net, "cpu", plain());
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 11, false);
-    (void)forward(&net, p, 0, 8, 0);
-    float *cells = qn_xcalloc(BATCH * 8 * 10, sizeof *cells);
-    for (int k = 0; k < 3; k++) {
-        struct qn_hist got;
-        struct qn_hist all;
-        struct qn_hist expected;
-        qn_hist_init(&got, 0.1f);
-        qn_hist_init(&all, 0.1f);
-        qn_hist_init(&expected, 0.1f);
-        assert_int_equal(qn_pass_cells(p, k, cells, &err), QN_OK);
-        assert_int_equal(qn_pass_count_cells_masked(p, k, n_real, &got, &err),
-                         QN_OK);
-        for (int b = 0; b < BATCH; b++) {
-            qn_hist_add(&expected, cells + b * 80, (size_t)n_real[b] * 10);
-        }
-        assert_memory_equal(&got, &expected, sizeof got);
-        assert_int_equal(qn_pass_count_cells(p, k, &all, &err), QN_OK);
-        assert_int_equal(qn_hist_shares(&all).count, BATCH * 8 * 10);
-    }
-    free(cells);
-    qn_pass_free(p);
-    close_net(&net);
-}
-
 static void targets_below_zero_do_not_count(void **state)
 {
     (void)state;
@@ -372,7 +340,6 @@ int main(void)
         cmocka_unit_test(restart_begins_streams_anew),
         cmocka_unit_test(carried_state_moves_to_another_pass),
         cmocka_unit_test(the_context_is_what_the_layer_read),
-        cmocka_unit_test(masked_counts_leave_the_padding_out),
         cmocka_unit_test(targets_below_zero_do_not_count),
         cmocka_unit_test(dropout_belongs_to_the_sample_not_to_its_place),
         cmocka_unit_test(a_changed_spec_changes_the_dropout_alone),

@@ -74,8 +74,9 @@ static int cut(const struct text *text, size_t stream, size_t from, int n,
 /* All of the text in 'batch' streams, segment by segment: the loss, and the
  * cell states of every layer counted. */
 static double evaluate(struct qn_model *m, const struct text *text, int batch,
-                       struct qn_hist *hists)
+                       struct qn_hist (*hists)[QN_N_QUANTITIES])
 {
+    struct qn_backend *be = qn_model_backend(m);
     size_t length = (text->n - 1 + (size_t)batch - 1) / (size_t)batch;
     struct qn_step_result sum = {0};
     struct qn_pass *p = qn_test_pass(m, batch, SEQ, false);
@@ -90,14 +91,14 @@ static double evaluate(struct qn_model *m, const struct text *text, int batch,
                             targets + b * n);
         }
         struct qn_segment seg = {.ids = ids, .targets = targets, .steps = n};
-        struct qn_step_result r = qn_test_forward(m, p, &seg);
+        struct qn_step_result r;
+        struct qn_probe probe = {1u << QN_CELL, n_real, hists};
+        be->ops->step_begin(be);
+        assert_int_equal(qn_pass_forward_counting(p, &seg, &probe, &err),
+                         QN_OK);
+        assert_int_equal(be->ops->step_end(be, &r, &err), QN_OK);
         sum.loss_sum += r.loss_sum;
         sum.count += r.count;
-        for (int k = 0; k < qn_model_spec(m)->model.layers; k++) {
-            assert_int_equal(
-                qn_pass_count_cells_masked(p, k, n_real, &hists[k], &err),
-                QN_OK);
-        }
         qn_pass_carry(p);
     }
     qn_pass_free(p);
@@ -139,9 +140,9 @@ static void check_on(const char *backend, const json_t *expected)
 
     struct qn_backend *be = qn_test_backend(backend);
     struct qn_model *m = qn_test_model(be, &spec, vocab);
-    struct qn_hist hists[QN_MAX_LAYERS];
+    struct qn_hist hists[QN_MAX_LAYERS][QN_N_QUANTITIES];
     for (int k = 0; k < spec.model.layers; k++) {
-        qn_hist_init(&hists[k], (float)number(expected, "threshold"));
+        qn_hist_init(&hists[k][QN_CELL], (float)number(expected, "threshold"));
     }
     assert_int_equal(qn_checkpoint_load(m, weights, &err), QN_OK);
     double loss =
@@ -149,7 +150,7 @@ static void check_on(const char *backend, const json_t *expected)
     assert_true(fabs(loss - number(expected, "loss")) < 1e-5);
     const json_t *shares = json_object_get(expected, "shares");
     for (int k = 0; k < spec.model.layers; k++) {
-        check_shares(&hists[k], json_array_get(shares, (size_t)k));
+        check_shares(&hists[k][QN_CELL], json_array_get(shares, (size_t)k));
     }
     qn_model_free(m);
     qn_backend_free(be);
