@@ -9,19 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Say which sizes came from the file instead of the spec, in one line. */
-static void notice_sizes(const struct qn_train_env *env, const char *path,
+/* The setting of a resolved spec as text, the windows of all layers in full. */
+static void full_text(const struct qn_spec *spec, const char *key,
+                      struct qn_str *out)
+{
+    struct qn_spec full = *spec;
+    full.model.n_window = full.model.layers;
+    qn_spec_text(&full, key, out);
+}
+
+/* Say what came from the file instead of the spec, in one line. */
+static void notice_taken(const struct qn_train_env *env, const char *path,
                          const struct qn_spec *asked,
                          const struct qn_spec *found)
 {
-    static const char *const keys[] = {"model.layers", "model.hidden",
-                                       "model.embed", "model.window"};
+    static const char *const keys[] = {
+        "model.cell",  "model.layers", "model.hidden",
+        "model.embed", "model.window", "model.batch_norm",
+        "model.dense", "model.bias",   "seq"};
     struct qn_str taken = {0};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         struct qn_str was = {0};
         struct qn_str is = {0};
-        qn_spec_text(asked, keys[i], &was);
-        qn_spec_text(found, keys[i], &is);
+        full_text(asked, keys[i], &was);
+        full_text(found, keys[i], &is);
         if (strcmp(was.text, is.text) != 0) {
             qn_str_addf(&taken, " %s=%s", keys[i], is.text);
         }
@@ -71,7 +82,7 @@ enum qn_status qn_import(const struct qn_train_env *env,
     if (status != QN_OK) {
         return status;
     }
-    notice_sizes(env, weights_path, spec, &found);
+    notice_taken(env, weights_path, spec, &found);
     struct qn_trainer *t;
     status = qn_trainer_build(env, &found, NULL, NULL, &t, err);
     if (status != QN_OK) {

@@ -18,10 +18,11 @@
 
 /* Weights of a short training, outside any run; the caller frees the path.
  * *loss is theirs on the valid split. */
-static char *trained_weights(struct fixture *f, double *loss)
+static char *trained_weights(struct fixture *f, const char *const *settings,
+                             double *loss)
 {
     struct qn_err err;
-    char *run = fixture_finish(fixture_create(f, NULL));
+    char *run = fixture_finish(fixture_create(f, settings));
     *loss = fixture_note(f, QN_NOTE_EVAL)->loss;
     char *inside = qn_path_join(run, "checkpoints/20/model.safetensors");
     char *outside = qn_path_join(f->folder, "weights.safetensors");
@@ -36,7 +37,7 @@ static void imported_weights_give_the_same_loss(void **state)
 {
     struct fixture *f = *state;
     double loss;
-    char *weights = trained_weights(f, &loss);
+    char *weights = trained_weights(f, NULL, &loss);
     /* Sizes that the file corrects. */
     static const char *const settings[] = {"model.hidden=99", "model.layers=1",
                                            NULL};
@@ -62,11 +63,51 @@ static void imported_weights_give_the_same_loss(void **state)
     free(weights);
 }
 
+/* Of every kind of network the file tells all but activation and pooling; here
+ * it is read by someone who expects the default network. */
+static void the_file_tells_what_network_it_is_of(void **state)
+{
+    static const char *const kinds[][3] = {
+        {"model.batch_norm=true", NULL},
+        {"model.cell=lstm", NULL},
+        {"model.dense=true", "model.window=3,1", NULL},
+        {"model.bias=step", "model.activation=relu", NULL}};
+    static const char *const expected[][2] = {
+        {NULL}, {NULL}, {NULL}, {"model.activation=relu", NULL}};
+    struct fixture *f = *state;
+    for (int i = 0; i < 4; i++) {
+        double loss;
+        char *weights = trained_weights(f, kinds[i], &loss);
+        struct qn_spec spec = fixture_spec(f, expected[i]);
+        char *id;
+        struct qn_measure *m;
+        struct qn_evaluation e;
+        struct qn_err err;
+        qn_str_clear(&f->lines);
+        if (qn_import(&f->env, weights, &spec, &id, &err) != QN_OK) {
+            fail_msg("%s: %s", kinds[i][0], err.text);
+        }
+        assert_non_null(strstr(f->lines.text, kinds[i][0]));
+        /* Windows of 2 are what was expected. */
+        assert_int_equal(strstr(f->lines.text, "window") != NULL, i == 2);
+        char *run = qn_path_join(f->store, id);
+        assert_int_equal(
+            qn_measure_open(&f->env, run, "best", NULL, 0, &m, &err), QN_OK);
+        assert_int_equal(qn_measure_evaluate(m, QN_VALID, &e, &err), QN_OK);
+        assert_true(e.loss == loss);
+        qn_measure_free(m);
+        assert_int_equal(qn_remove_tree(f->store, &err), QN_OK);
+        free(run);
+        free(id);
+        free(weights);
+    }
+}
+
 static void an_imported_run_trains_on_when_told_to(void **state)
 {
     struct fixture *f = *state;
     double loss;
-    char *weights = trained_weights(f, &loss);
+    char *weights = trained_weights(f, NULL, &loss);
     struct qn_spec spec = fixture_spec(f, NULL);
     char *id;
     struct qn_err err;
@@ -87,7 +128,7 @@ static void weights_for_another_text_make_no_folder(void **state)
 {
     struct fixture *f = *state;
     double loss;
-    char *weights = trained_weights(f, &loss);
+    char *weights = trained_weights(f, NULL, &loss);
     struct qn_err err;
     char *id;
     struct qn_str other = {0};
@@ -122,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(imported_weights_give_the_same_loss),
+        CASE(the_file_tells_what_network_it_is_of),
         CASE(an_imported_run_trains_on_when_told_to),
         CASE(weights_for_another_text_make_no_folder),
         CASE(a_missing_file_is_named),
