@@ -22,7 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SYMBOLS 50 /* of the stream, about those of a text by character */
+#define SYMBOLS 50 /* where the preset names no number: those of a text */
 #define SEED 1
 #define PRODUCTS 9
 #define DEFAULT_STEPS 5
@@ -43,6 +43,11 @@ struct rig {
     int32_t *targets;
 };
 
+static int symbols_of(const struct qn_spec *spec)
+{
+    return spec->data.vocab_size > 0 ? spec->data.vocab_size : SYMBOLS;
+}
+
 static enum qn_status rig_init(struct rig *r, const struct qn_train_env *env,
                                const struct qn_spec *spec, struct qn_err *err)
 {
@@ -50,7 +55,7 @@ static enum qn_status rig_init(struct rig *r, const struct qn_train_env *env,
     enum qn_status status =
         qn_backend_new(env->backend, env->pool, spec->threads, &r->be, err);
     if (status == QN_OK) {
-        status = qn_model_new(r->be, spec, SYMBOLS, &r->model, err);
+        status = qn_model_new(r->be, spec, symbols_of(spec), &r->model, err);
     }
     if (status == QN_OK) {
         qn_model_init(r->model, SEED);
@@ -64,10 +69,11 @@ static enum qn_status rig_init(struct rig *r, const struct qn_train_env *env,
     size_t n = (size_t)spec->batch * (size_t)spec->seq;
     r->ids = qn_xcalloc(n, sizeof *r->ids);
     r->targets = qn_xcalloc(n, sizeof *r->targets);
+    int n_symbols = symbols_of(spec);
     uint64_t key = qn_rng_key(SEED, 0, 0, QN_RNG_SAMPLE);
     for (size_t i = 0; i < n; i++) {
-        r->ids[i] = (int32_t)(qn_rng_uniform(key, i) * SYMBOLS);
-        r->targets[i] = (int32_t)(qn_rng_uniform(key, i + 1) * SYMBOLS);
+        r->ids[i] = (int32_t)(qn_rng_uniform(key, i) * n_symbols);
+        r->targets[i] = (int32_t)(qn_rng_uniform(key, i + 1) * n_symbols);
     }
     return status;
 }
@@ -106,12 +112,18 @@ static enum qn_status step(struct rig *r, const struct qn_spec *spec, int64_t t,
 }
 
 /* 6 operations a parameter and token: 2 forward, 4 backward. The embedding is
- * looked up, not multiplied. */
+ * looked up, not multiplied; of the biases of all steps a token meets one. */
 static double flops_per_token(const struct qn_spec *spec)
 {
     struct qn_param_list list;
-    qn_param_list_init(&list, spec, SYMBOLS);
-    double n = (double)list.trainable - (double)SYMBOLS * spec->model.embed;
+    qn_param_list_init(&list, spec, symbols_of(spec));
+    double n = 0;
+    for (int i = 1; i < list.n; i++) { /* 0 is the embedding */
+        const struct qn_param *p = &list.items[i];
+        bool of_step = p->n_dims == 2 && qn_ends_with(p->name, ".bias");
+        size_t met = of_step ? p->dim[1] : p->count;
+        n += p->fixed ? 0 : (double)met;
+    }
     qn_param_list_fini(&list);
     return 6 * n;
 }
