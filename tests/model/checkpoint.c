@@ -135,7 +135,7 @@ static void files_have_the_taps_last(void **state)
 
 /* The tensors of a network's file as F64, to be changed and written again;
  * ROOM doubles each, so that a changed shape has its data. */
-enum { ROOM = 4096, MAX_TENSORS = 16 };
+enum { ROOM = 4096, MAX_TENSORS = 32 };
 struct copy {
     struct qn_st_tensor tensors[MAX_TENSORS];
     char names[MAX_TENSORS][64];
@@ -335,6 +335,205 @@ static void inference_needs_the_tensors(void **state)
     free_copy(copy);
 }
 
+/* --- every kind of network ---------------------------------------------- */
+
+/* The network's model becomes one of this spec. */
+static void become(struct net *net, struct qn_spec spec)
+{
+    qn_model_free(net->m);
+    net->spec = spec;
+    net->m = qn_test_model(net->be, &spec, VOCAB);
+}
+
+/* What a file says of a network is all that the network is of. */
+static void check_inferred(const struct qn_spec *found,
+                           const struct qn_spec *spec)
+{
+    assert_int_equal(found->model.cell, spec->model.cell);
+    assert_int_equal(found->model.layers, spec->model.layers);
+    assert_int_equal(found->model.hidden, spec->model.hidden);
+    assert_int_equal(found->model.embed, spec->model.embed);
+    assert_int_equal(found->model.dense, spec->model.dense);
+    assert_int_equal(found->model.batch_norm, spec->model.batch_norm);
+    assert_int_equal(found->model.bias, spec->model.bias);
+    if (spec->model.bias == QN_BIAS_STEP) {
+        assert_int_equal(found->seq, spec->seq);
+    }
+    if (spec->model.cell == QN_CELL_QRNN) {
+        assert_int_equal(found->model.n_window, spec->model.layers);
+        assert_memory_equal(found->model.window, spec->model.window,
+                            sizeof spec->model.window);
+    }
+}
+
+static void every_kind_goes_through_a_file(void **state)
+{
+    struct net *net = *state;
+    struct qn_err err;
+    for (int kind = 0; kind < qn_test_n_kinds(); kind++) {
+        int vocab = 0;
+        become(net, qn_test_kind(kind));
+        save(net, net->m);
+        float *before = qn_test_read(net->m, qn_model_weights(net->m));
+        /* Only activation and pooling are known. */
+        struct qn_spec found = QN_SPEC("model.layers=9", "model.dense=true",
+                                       "model.batch_norm=true", "seq=33");
+        found.model.activation = net->spec.model.activation;
+        found.model.pooling = net->spec.model.pooling;
+        if (qn_checkpoint_infer(net->path, &found, &vocab, &err) != QN_OK) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(vocab, VOCAB);
+        check_inferred(&found, &net->spec);
+        become(net, found);
+        qn_model_init(net->m, 77);
+        assert_int_equal(qn_checkpoint_load(net->m, net->path, &err), QN_OK);
+        float *after = qn_test_read(net->m, qn_model_weights(net->m));
+        assert_memory_equal(before, after,
+                            qn_model_n_params(net->m) * sizeof *before);
+        free(before);
+        free(after);
+    }
+}
+
+static struct qn_spec lstm(void)
+{
+    return QN_SPEC("model.cell=lstm", "model.hidden=6", "model.embed=5");
+}
+
+static void the_biases_of_an_lstm_are_added_up(void **state)
+{
+    struct net *net = *state;
+    struct qn_err err;
+    become(net, lstm());
+    struct copy *copy = copy_file(net);
+    struct qn_st_tensor *twin = find(copy, "layers.1.lstm.bias_hh");
+    double *values = copy->data[twin - copy->tensors];
+    assert_int_equal(twin->n_dims, 1);
+    assert_int_equal(twin->dim[0], 4 * HIDDEN);
+    for (size_t i = 0; i < twin->dim[0]; i++) {
+        assert_true(values[i] == 0);
+        values[i] = (double)i + 1;
+    }
+    write_copy(net, copy);
+    float *before = qn_test_read(net->m, qn_model_weights(net->m));
+    assert_int_equal(qn_checkpoint_load(net->m, net->path, &err), QN_OK);
+    float *after = qn_test_read(net->m, qn_model_weights(net->m));
+    struct qn_param_list list;
+    qn_param_list_init(&list, &net->spec, VOCAB);
+    const struct qn_param *p = qn_param_find(&list, "layers.1.lstm.bias_ih");
+    for (size_t i = 0; i < list.count; i++) {
+        bool summed = i >= p->offset && i < p->offset + p->count;
+        double more = summed ? (double)(i - p->offset) + 1 : 0;
+        assert_true(after[i] == (float)((double)before[i] + more));
+    }
+    qn_param_list_fini(&list);
+    free(before);
+    free(after);
+    free_copy(copy);
+}
+
+static void both_biases_of_an_lstm_are_wanted(void **state)
+{
+    struct net *net = *state;
+    struct qn_err err;
+    become(net, lstm());
+    struct copy *copy = copy_file(net);
+    rename_tensor(copy, "layers.0.lstm.bias_hh", "layers.0.lstm.bias");
+    find(copy, "layers.1.lstm.bias_hh")->dim[0] = 23;
+    write_copy(net, copy);
+    assert_int_equal(qn_checkpoint_load(net->m, net->path, &err), QN_EFORMAT);
+    assert_non_null(
+        strstr(err.text, "\nlayers.0.lstm.bias_hh [24] is missing"));
+    assert_non_null(strstr(err.text, "\nlayers.0.lstm.bias [24] is in the "
+                                     "file and not in the network"));
+    assert_non_null(strstr(err.text, "\nlayers.1.lstm.bias_hh is [23] in the "
+                                     "file and [24] in the network"));
+    free_copy(copy);
+}
+
+static void check_infer_fails(struct net *net, const struct copy *copy,
+                              const char *why)
+{
+    struct qn_err err;
+    struct qn_spec spec = net->spec;
+    int vocab = -3;
+    write_copy(net, copy);
+    assert_int_equal(qn_checkpoint_infer(net->path, &spec, &vocab, &err),
+                     QN_EFORMAT);
+    if (strstr(err.text, why) == NULL) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(vocab, -3);
+    assert_memory_equal(&spec, &net->spec, sizeof spec);
+}
+
+static void shapes_that_are_of_no_network_are_said(void **state)
+{
+    struct net *net = *state;
+    become(net, lstm());
+    struct copy *copy = copy_file(net);
+    find(copy, "layers.1.lstm.weight_ih")->dim[1] = 9;
+    check_infer_fails(net, copy,
+                      "layers.1.lstm.weight_ih reads 9 numbers, not the 6 of "
+                      "the layer below, nor 11 with what that one reads");
+    find(copy, "layers.0.lstm.weight_ih")->dim[0] = 25;
+    check_infer_fails(net, copy,
+                      "layers.0.lstm.weight_ih has 25 rows, not 4 gates of 6");
+    find(copy, "layers.0.lstm.weight_ih")->n_dims = 1;
+    check_infer_fails(net, copy,
+                      "layers.0.lstm.weight_ih has 1 dimensions, must have 2");
+    rename_tensor(copy, "layers.0.lstm.weight_ih", "weight");
+    check_infer_fails(net, copy,
+                      "layers.0.conv.weight is missing, and so is "
+                      "layers.0.lstm.weight_ih");
+    free_copy(copy);
+
+    become(net, QN_SPEC("model.hidden=6", "model.embed=5", "model.bias=step",
+                        "seq=3"));
+    copy = copy_file(net);
+    find(copy, "layers.0.conv.bias")->dim[0] = 0;
+    check_infer_fails(net, copy, "layers.0.conv.bias has 0 in dimension 0");
+    free_copy(copy);
+}
+
+/* With one layer a dense stack is no other than a plain one. */
+static void one_layer_keeps_dense_as_it_was(void **state)
+{
+    struct net *net = *state;
+    struct qn_err err;
+    for (int dense = 0; dense < 2; dense++) {
+        int vocab;
+        struct qn_spec found =
+            QN_SPEC(dense == 1 ? "model.dense=true" : "model.dense=false");
+        become(net,
+               QN_SPEC("model.layers=1", "model.hidden=6", "model.embed=5"));
+        save(net, net->m);
+        assert_int_equal(qn_checkpoint_infer(net->path, &found, &vocab, &err),
+                         QN_OK);
+        assert_int_equal(found.model.dense, dense == 1);
+    }
+}
+
+/* Settings that an LSTM has not go back to what they are by default. */
+static void a_found_lstm_makes_settings_of_a_qrnn_void(void **state)
+{
+    struct net *net = *state;
+    struct qn_err err;
+    int vocab;
+    become(net, lstm());
+    save(net, net->m);
+    struct qn_spec found =
+        QN_SPEC("model.batch_norm=true", "model.zoneout=0.1",
+                "model.pooling=ifo", "model.window=7", "model.activation=elu",
+                "model.alpha=2", "model.dropout=0.25");
+    assert_int_equal(qn_checkpoint_infer(net->path, &found, &vocab, &err),
+                     QN_OK);
+    struct qn_spec expected = lstm();
+    expected.model.dropout = 0.25;
+    assert_memory_equal(&found.model, &expected.model, sizeof found.model);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -349,6 +548,12 @@ int main(void)
         TEST(sizes_are_inferred_from_the_shapes),
         TEST(inference_needs_the_right_activation),
         TEST(inference_needs_the_tensors),
+        TEST(every_kind_goes_through_a_file),
+        TEST(the_biases_of_an_lstm_are_added_up),
+        TEST(both_biases_of_an_lstm_are_wanted),
+        TEST(shapes_that_are_of_no_network_are_said),
+        TEST(one_layer_keeps_dense_as_it_was),
+        TEST(a_found_lstm_makes_settings_of_a_qrnn_void),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
