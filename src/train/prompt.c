@@ -56,14 +56,20 @@ static enum qn_status find_symbols(const struct qn_vocab *vocab,
     return QN_OK;
 }
 
-/* The known word nearest to one that is not, or NULL. */
-static const char *nearest_word(const struct qn_vocab *vocab, const char *word)
+/* The known word nearest to one that is not, or NULL. Words much shorter or
+ * longer are not near; a vocabulary may have them by the million. */
+static const char *nearest_word(const struct qn_vocab *vocab, const char *word,
+                                size_t len)
 {
-    int n = qn_vocab_size(vocab);
-    const char **names = qn_xcalloc((size_t)n + 1, sizeof *names);
-    for (int id = 0; id < n; id++) {
-        size_t len;
-        names[id] = qn_vocab_word(vocab, id, &len);
+    int size = qn_vocab_size(vocab), n = 0;
+    size_t most = len / 3 + 1;
+    const char **names = qn_xcalloc((size_t)size + 1, sizeof *names);
+    for (int id = 0; id < size; id++) {
+        size_t name_len;
+        const char *name = qn_vocab_word(vocab, id, &name_len);
+        if (name_len <= len + most && name_len + most >= len) {
+            names[n++] = name;
+        }
     }
     int nearest = qn_nearest(word, names, n);
     const char *found = nearest >= 0 ? names[nearest] : NULL;
@@ -81,12 +87,18 @@ static enum qn_status unknown_word(const struct qn_vocab *vocab,
                        "vocabulary");
     }
     char *whole = qn_xstrndup(word, len);
-    const char *nearest = nearest_word(vocab, whole);
-    enum qn_status status =
-        qn_fail(err, QN_EUSAGE,
-                "prompt: the word \"%s\" is not in the run's vocabulary%s%s%s",
-                whole, nearest != NULL ? ", which has \"" : "",
-                nearest != NULL ? nearest : "", nearest != NULL ? "\"" : "");
+    const char *nearest = nearest_word(vocab, whole, len);
+    struct qn_str shown = {0};
+    qn_str_add(&shown, "prompt: the word \"");
+    qn_word_escape(word, len, &shown);
+    qn_str_add(&shown, "\" is not in the run's vocabulary");
+    if (nearest != NULL) {
+        qn_str_add(&shown, ", which has \"");
+        qn_word_escape(nearest, strlen(nearest), &shown);
+        qn_str_add(&shown, "\"");
+    }
+    enum qn_status status = qn_fail(err, QN_EUSAGE, "%s", shown.text);
+    qn_str_free(&shown);
     free(whole);
     return status;
 }
