@@ -60,30 +60,38 @@ static void networks_have_the_parameters_of_the_paper(void **state)
     check_counts(spec, 10000, 19901200, 19901200);
 }
 
+/* In the order of files, but for those that are not trained: they follow. */
+static size_t check_places(const struct qn_param_list *list, bool fixed,
+                           size_t end)
+{
+    for (int i = 0; i < list->n; i++) {
+        const struct qn_param *p = &list->items[i];
+        if (p->fixed == fixed) {
+            assert_true(p->offset >= end);
+            assert_int_equal(p->offset % 16, 0);
+            end = p->offset + p->count;
+            assert_ptr_equal(qn_param_find(list, p->name), p);
+        }
+    }
+    return end;
+}
+
 static void tensors_do_not_overlap_and_begin_aligned(void **state)
 {
     (void)state;
-    struct qn_spec spec = QN_SPEC("model.hidden=7", "model.embed=3");
+    struct qn_spec spec =
+        QN_SPEC("model.hidden=7", "model.embed=3", "model.batch_norm=true");
     struct qn_param_list list;
     qn_param_list_init(&list, &spec, 5);
-    size_t end = 0;
-    for (int i = 0; i < list.n; i++) {
-        assert_true(list.items[i].offset >= end);
-        assert_int_equal(list.items[i].offset % 16, 0);
-        end = list.items[i].offset + list.items[i].count;
-        assert_ptr_equal(qn_param_find(&list, list.items[i].name),
-                         &list.items[i]);
-    }
-    assert_true(end <= list.count);
+    assert_true(check_places(&list, false, 0) <= list.trained);
+    assert_true(check_places(&list, true, list.trained) <= list.count);
+    assert_true(list.trained < list.count);
     assert_null(qn_param_find(&list, "layers.2.conv.bias"));
     qn_param_list_fini(&list);
 }
 
-static void blocks_begin_apart_and_biases_at_zero(void **state)
+static void check_beginning(struct qn_spec spec)
 {
-    (void)state;
-    struct qn_spec spec =
-        QN_SPEC("model.hidden=6", "model.embed=6", "model.init.kind=normal");
     struct qn_backend *be = qn_test_backend("ref");
     struct qn_model *m = NULL;
     struct qn_err err;
@@ -95,12 +103,14 @@ static void blocks_begin_apart_and_biases_at_zero(void **state)
     for (int i = 0; i < list.n; i++) {
         const struct qn_param *p = &list.items[i];
         const float *values = w + p->offset;
+        size_t n_blocks = p->blocks > 0 ? (size_t)p->blocks : 1;
+        size_t block = p->count / n_blocks;
         for (size_t j = 0; j < p->count; j++) {
-            assert_int_equal(values[j] == 0, p->blocks == 0);
+            bool constant = values[j] == p->value[j / block];
+            assert_int_equal(constant, !p->drawn);
         }
-        size_t block = p->blocks > 0 ? p->count / (size_t)p->blocks : 0;
-        for (int g = 1; g < p->blocks; g++) {
-            assert_memory_not_equal(values, values + (size_t)g * block,
+        for (size_t g = 1; g < n_blocks && p->drawn; g++) {
+            assert_memory_not_equal(values, values + g * block,
                                     block * sizeof *w);
         }
     }
@@ -108,6 +118,49 @@ static void blocks_begin_apart_and_biases_at_zero(void **state)
     qn_param_list_fini(&list);
     qn_model_free(m);
     qn_backend_free(be);
+}
+
+static void blocks_begin_apart_or_at_their_constants(void **state)
+{
+    (void)state;
+    check_beginning(
+        QN_SPEC("model.hidden=6", "model.embed=6", "model.init.kind=normal"));
+    check_beginning(
+        QN_SPEC("model.hidden=6", "model.init.kind=normal", "model.cell=lstm"));
+    check_beginning(QN_SPEC("model.hidden=6", "model.init.kind=normal",
+                            "model.batch_norm=true"));
+}
+
+/* Gains of 0.5 for both blocks of a dual candidate, else 0.1; shifts and means
+ * of 0, variances of 1. */
+static void norms_begin_as_in_the_paper(void **state)
+{
+    (void)state;
+    struct qn_param_list list;
+    struct qn_spec spec = QN_SPEC("model.batch_norm=true", "model.pooling=ifo");
+    qn_param_list_init(&list, &spec, 5);
+    const struct qn_param *gain = qn_param_find(&list, "layers.1.norm.weight");
+    static const float dual[] = {0.5f, 0.5f, 0.1f, 0.1f, 0.1f};
+    assert_int_equal(gain->blocks, 5);
+    assert_memory_equal(gain->value, dual, sizeof dual);
+    assert_true(!gain->fixed && !gain->drawn);
+    for (int g = 0; g < 5; g++) {
+        assert_true((gain + 1)->value[g] == 0);
+        assert_true((gain + 2)->value[g] == 0);
+        assert_true((gain + 3)->value[g] == 1);
+    }
+    assert_string_equal((gain + 1)->name, "layers.1.norm.bias");
+    assert_string_equal((gain + 2)->name, "layers.1.norm.running_mean");
+    assert_string_equal((gain + 3)->name, "layers.1.norm.running_var");
+    assert_true((gain + 2)->fixed && (gain + 3)->fixed);
+    qn_param_list_fini(&list);
+    spec = QN_SPEC("model.batch_norm=true", "model.activation=tanh");
+    qn_param_list_init(&list, &spec, 5);
+    gain = qn_param_find(&list, "layers.0.norm.weight");
+    static const float single[] = {0.1f, 0.1f, 0.1f};
+    assert_int_equal(gain->blocks, 3);
+    assert_memory_equal(gain->value, single, sizeof single);
+    qn_param_list_fini(&list);
 }
 
 /* --- memory that runs out ----------------------------------------------- */
@@ -147,41 +200,70 @@ static struct qn_spec middling(void)
                    "model.window=5,2", "batch=6", "seq=9");
 }
 
-static void the_plan_is_what_is_allocated(void **state)
+/* Activations, parameters and gradients to the byte. */
+static void check_plan(const struct qn_spec *spec)
 {
-    (void)state;
-    struct qn_spec spec = middling();
     struct qn_memory_plan plan;
     struct qn_backend_ops ops;
     struct qn_backend *be = qn_test_backend("cpu");
-    qn_model_plan(&spec, 17, 4, be, &plan);
+    qn_model_plan(spec, 17, 4, be, &plan);
     meter_backend(be, &ops);
-    struct qn_model *m = qn_test_model(be, &spec, 17);
+    struct qn_model *m = qn_test_model(be, spec, 17);
     assert_int_equal(plan.parameters + plan.gradients, meter.n_floats * 4);
-    assert_int_equal(plan.moments, 2 * plan.parameters);
+    assert_int_equal(plan.gradients, 4 * qn_model_grads(m).count);
+    assert_int_equal(plan.moments, 2 * plan.gradients);
     meter.n_floats = 0;
-    struct qn_pass *train = qn_test_pass(m, spec.batch, spec.seq, true);
+    struct qn_pass *train = qn_test_pass(m, spec->batch, spec->seq, true);
     assert_int_equal(plan.activations, meter.n_floats * 4);
     meter.n_floats = 0;
-    struct qn_pass *eval = qn_test_pass(m, 4, spec.seq, false);
+    struct qn_pass *eval = qn_test_pass(m, 4, spec->seq, false);
     assert_int_equal(plan.evaluation, meter.n_floats * 4);
     assert_int_equal(plan.total, plan.parameters + plan.gradients +
                                      plan.moments + plan.activations +
                                      plan.evaluation + plan.workspace +
                                      plan.saving);
-    /* Moments and carried state are on the host at once, while they are saved.
-     */
     size_t carried = 4 * qn_pass_state_len(train);
-    assert_int_equal(plan.saving, plan.moments + carried);
-    spec.optim.kind = QN_SGD;
-    qn_model_plan(&spec, 17, 4, be, &plan);
-    assert_int_equal(plan.moments, 0);
-    /* The weights are, in two orders. */
-    assert_true(carried < 2 * plan.parameters);
-    assert_int_equal(plan.saving, 2 * plan.parameters);
+    size_t weights = 2 * plan.parameters;
+    size_t state = plan.moments + carried;
+    /* Weights in two orders; then moments and carried state are on the host at
+     * once. */
+    assert_int_equal(plan.saving, weights > state ? weights : state);
     qn_pass_free(eval);
     qn_pass_free(train);
     qn_model_free(m);
+    qn_backend_free(be);
+}
+
+static void the_plan_is_what_is_allocated(void **state)
+{
+    (void)state;
+    struct qn_spec spec = middling();
+    check_plan(&spec);
+    for (int kind = 0; kind < qn_test_n_kinds(); kind++) {
+        spec = qn_test_kind(kind);
+        check_plan(&spec);
+    }
+}
+
+static void moments_are_those_of_the_optimiser(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *momentum;
+        size_t n;
+    } cases[] = {{"optim.kind=sgd", NULL, 0},
+                 {"optim.kind=sgd", "optim.momentum=0.9", 1},
+                 {"optim.kind=rmsprop", NULL, 1},
+                 {"optim.kind=adam", NULL, 2}};
+    struct qn_backend *be = qn_test_backend("cpu");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct qn_memory_plan plan;
+        struct qn_spec spec =
+            QN_SPEC("model.batch_norm=true", cases[i].kind, cases[i].momentum);
+        qn_model_plan(&spec, 17, 4, be, &plan);
+        assert_int_equal(plan.moments, cases[i].n * plan.gradients);
+        assert_true(plan.gradients < plan.parameters);
+    }
     qn_backend_free(be);
 }
 
@@ -273,8 +355,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_have_the_parameters_of_the_paper),
         cmocka_unit_test(tensors_do_not_overlap_and_begin_aligned),
-        cmocka_unit_test(blocks_begin_apart_and_biases_at_zero),
+        cmocka_unit_test(blocks_begin_apart_or_at_their_constants),
+        cmocka_unit_test(norms_begin_as_in_the_paper),
         cmocka_unit_test(the_plan_is_what_is_allocated),
+        cmocka_unit_test(moments_are_those_of_the_optimiser),
         cmocka_unit_test(every_failed_allocation_is_said_and_leaves_nothing),
         cmocka_unit_test(sizes_beyond_all_memory_do_not_wrap_round),
         cmocka_unit_test(a_plan_too_large_names_its_parts_largest_first),
