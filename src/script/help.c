@@ -99,7 +99,8 @@ static bool add_keys(struct qn_str *s, const char *topic)
     return any;
 }
 
-/* "train", "qn.train", "run:wait": every function of that name. */
+/* "train", "qn.train", "run:wait": every function of that name; "paper" all
+ * that stand below it. */
 static bool add_functions(struct qn_str *s, const char *topic)
 {
     bool any = false;
@@ -107,12 +108,12 @@ static bool add_functions(struct qn_str *s, const char *topic)
     size_t owner = name == NULL ? 0 : (size_t)(name - topic);
     name = name == NULL ? topic : name + 1;
     for (const char *const *o = objects; *o != NULL; o++) {
-        if (owner > 0 &&
-            (strlen(*o) != owner || strncmp(*o, topic, owner) != 0)) {
-            continue;
-        }
+        bool other = owner > 0 &&
+                     (strlen(*o) != owner || strncmp(*o, topic, owner) != 0);
         for (const struct qn_lua_doc *d = qn_help_methods(*o); d->name; d++) {
-            if (qn_str_eq(d->name, name)) {
+            bool named =
+                qn_str_eq(d->name, name) || qn_lua_below(d->name, name) != NULL;
+            if ((named && !other) || qn_str_eq(d->name, topic)) {
                 add_doc(s, d);
                 any = true;
             }

@@ -101,12 +101,8 @@ void qn_interrupt_needs_result(lua_State *L)
         return;
     }
     lua_Debug ar;
-    for (int level = 0; lua_getstack(L, level, &ar); level++) {
-        lua_getinfo(L, "l", &ar);
-        if (ar.currentline > 0) {
-            s->checked_line = ar.currentline;
-            break;
-        }
+    if (qn_lua_script_line(L, &ar)) {
+        s->checked_line = ar.currentline;
     }
     qn_interrupt_unwind(L, QN_UNWIND_CHECKED);
 }

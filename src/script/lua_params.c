@@ -1,6 +1,6 @@
 /* lua_params.c - spec:params: every tensor of a network, and how many numbers.
  */
-#include "model/params.h"
+#include "train/shapes.h"
 
 #include "base/mem.h"
 #include "script/lua_settings.h"
@@ -15,7 +15,7 @@
 
 static void free_list(void *p)
 {
-    qn_param_list_fini(p);
+    qn_shapes_fini(p);
     free(p);
 }
 
@@ -54,7 +54,7 @@ static void set_count(lua_State *L, const char *key, size_t n)
 }
 
 /* Push { name =, shape = { ... }, count = }. */
-static void push_tensor(lua_State *L, const struct qn_param *p)
+static void push_tensor(lua_State *L, const struct qn_shape *p)
 {
     lua_createtable(L, 0, 3);
     lua_pushstring(L, p->name);
@@ -86,8 +86,8 @@ int qn_lua_spec_params(lua_State *L)
     }
     int symbols = check_symbols(L, spec);
     struct qn_lua_box *box = qn_lua_box(L, free_list);
-    struct qn_param_list *list = qn_xcalloc(1, sizeof *list);
-    qn_param_list_init(list, &spec->spec, symbols);
+    struct qn_shapes *list = qn_xcalloc(1, sizeof *list);
+    qn_shapes_init(list, &spec->spec, symbols);
     box->p = list;
     lua_createtable(L, 0, 3);
     set_count(L, "all", list->all);

@@ -1,5 +1,6 @@
 /* lua_qn.c - the module: what qn holds, closed against misspelling. */
 #include "script/help.h"
+#include "script/lua_paper.h"
 #include "script/lua_run.h"
 #include "script/lua_spec.h"
 #include "script/state.h"
@@ -55,6 +56,13 @@ const struct qn_lua_doc *qn_lua_module_docs(void)
         {"preset", "qn.preset(name [, changes]) -> spec",
          "A ready-made run, for qn.train.",
          "qn.preset(\"demo\", { epochs = 1 })", qn_lua_preset},
+        {"paper.activation_table",
+         "qn.paper.activation_table{ size =, runs =, train =, changes =, split "
+         "= } -> rows | nil, message, code",
+         "The paper's Table 3 beside the same shares of our runs: of tanh, "
+         "relu "
+         "and drelu, taken from the store or trained. size is 200 or 640.",
+         "qn.paper.activation_table{ size = 200 }", NULL},
         {"help", "qn.help([topic])",
          "What there is, or all about a function, an object or a setting.",
          "qn.help(\"train\")", qn_lua_help},
@@ -138,8 +146,10 @@ void qn_module_install(lua_State *L)
     lua_newtable(L);
     int contents = lua_gettop(L);
     for (const struct qn_lua_doc *d = qn_lua_module_docs(); d->name; d++) {
-        lua_pushcfunction(L, d->fn);
-        lua_setfield(L, contents, d->name);
+        if (d->fn != NULL) { /* else it stands in a table of its own */
+            lua_pushcfunction(L, d->fn);
+            lua_setfield(L, contents, d->name);
+        }
     }
     lua_pushliteral(L, QN_VERSION);
     lua_setfield(L, contents, "version");
@@ -152,11 +162,12 @@ void qn_module_install(lua_State *L)
     lua_pushliteral(L, "quern");
     lua_setfield(L, -2, "__metatable");
     lua_setmetatable(L, contents - 1);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_pushvalue(L, contents - 1);
+    lua_setfield(L, -2, "quern");
+    qn_lua_push_paper(L);
+    lua_setfield(L, contents, "paper");
     close_contents(L, contents);
     lua_settop(L, contents - 1);
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    lua_pushvalue(L, -2);
-    lua_setfield(L, -2, "quern");
-    lua_pop(L, 1);
     lua_setglobal(L, "qn");
 }

@@ -51,18 +51,27 @@ static int str_gc(lua_State *L)
 
 /* --- errors ------------------------------------------------------------- */
 
-/* "file:line:" of the first Lua function on the stack, or "". */
+bool qn_lua_script_line(lua_State *L, lua_Debug *out)
+{
+    for (int level = 0; lua_getstack(L, level, out); level++) {
+        lua_getinfo(L, "Sl", out);
+        if (out->currentline > 0 &&
+            !qn_starts_with(out->source, "@" QN_LUA_OWN)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "file:line:" of the script, or "". */
 static void push_where(lua_State *L)
 {
     lua_Debug ar;
-    for (int level = 0; lua_getstack(L, level, &ar); level++) {
-        lua_getinfo(L, "Sl", &ar);
-        if (ar.currentline > 0) {
-            lua_pushfstring(L, "%s:%d:", ar.short_src, ar.currentline);
-            return;
-        }
+    if (qn_lua_script_line(L, &ar)) {
+        lua_pushfstring(L, "%s:%d:", ar.short_src, ar.currentline);
+    } else {
+        lua_pushliteral(L, "");
     }
-    lua_pushliteral(L, "");
 }
 
 /* Push an array of the lines of text. */

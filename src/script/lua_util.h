@@ -12,6 +12,12 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+/* How the names of chunks begin that are built in. */
+#define QN_LUA_OWN "quern/"
+/* The line of the script that is at work: of the innermost Lua function that
+ * is not built in; false when there is none. */
+bool qn_lua_script_line(lua_State *L, lua_Debug *out);
+
 /* --- memory ------------------------------------------------------------- */
 
 struct qn_lua_box {

@@ -291,7 +291,7 @@ static void next_quantity(struct qn_screen *s)
         return;
     }
     enum qn_quantity shown = qn_view_quantity(stats, s->view.of);
-    int of = shown;
+    int of = (int)shown;
     do {
         of = (of + 1) % QN_N_QUANTITIES;
     } while (!(stats->of & 1u << of));

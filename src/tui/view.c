@@ -29,7 +29,8 @@ static bool is_counted(const struct qn_stats_record *stats, int of)
 enum qn_quantity qn_view_quantity(const struct qn_stats_record *stats,
                                   enum qn_quantity wanted)
 {
-    int of = is_counted(stats, wanted) ? (int)wanted : QN_CELL;
+    int of = (int)wanted;
+    of = is_counted(stats, of) ? of : QN_CELL;
     while (of < QN_N_QUANTITIES - 1 && !is_counted(stats, of)) {
         of++;
     }

@@ -26,6 +26,7 @@ static void a_script_is_checked_up_to_its_first_result(void **state)
                                        "print(data.sizes)",
                                        "run:set{ lr = 1 }",
                                        "local x = run.config",
+                                       "qn.paper.activation_table{}",
                                        "run:measure{}",
                                        "qn.qrnn{}:params(data)",
                                        NULL};

@@ -28,6 +28,11 @@ static void a_whole_split_is_counted_on_request(void **state)
     must_file(*state, "measuring.lua");
 }
 
+static void the_papers_table_stands_beside_ours(void **state)
+{
+    must_file(*state, "paper.lua");
+}
+
 static void the_same_script_gives_the_same_losses(void **state)
 {
     must_file(*state, "same_twice.lua");
@@ -134,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_run_goes_from_table_to_last_number),
         TEST(a_whole_split_is_counted_on_request),
+        TEST(the_papers_table_stands_beside_ours),
         TEST(the_same_script_gives_the_same_losses),
         TEST(a_run_takes_commands_while_it_trains),
         TEST(a_stored_run_is_found_again),

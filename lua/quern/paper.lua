@@ -1,0 +1,205 @@
+-- paper.lua - qn.paper: results of the DReLU paper beside what one gets.
+--
+-- Built into the program (src/script/lua_paper.c). To try a change without
+-- building: paper = loadfile("lua/quern/paper.lua")().
+local raise = ... or function(_, text) error(text, 3) end
+local qn = require "quern"
+
+local ACTIVATIONS = { "tanh", "relu", "drelu" }
+local SHARES = { "negative", "near", "positive" }
+local NEAR = 0.1
+
+-- Table 3, in percent: cell states on the test set of Penn Treebank.
+local TABLE_3 = {
+  tanh  = { negative = 45.28, near = 10.02, positive = 44.70 },
+  relu  = { negative =  0.00, near = 80.22, positive = 19.78 },
+  drelu = { negative = 23.77, near = 53.90, positive = 22.33 },
+}
+
+-- option -> what it must be, for all complaints at once
+local OPTIONS = {
+  size    = { "200 or 640", function(v) return v == 200 or v == 640 end },
+  runs    = { "a table of runs by activation", function(v)
+    if type(v) ~= "table" then return false end
+    for activation in pairs(v) do
+      if not TABLE_3[activation] then return false end
+    end
+    return true
+  end },
+  train   = { "true or false", function(v) return type(v) == "boolean" end },
+  changes = { "a table of settings", function(v) return type(v) == "table" end },
+  split   = { "train, valid or test", function(v)
+    return v == "train" or v == "valid" or v == "test"
+  end },
+}
+
+local function check_options(options)
+  local problems = {}
+  if type(options) ~= "table" then
+    raise("usage", "qn.paper.activation_table: a table of options expected, got "
+                   .. type(options))
+  end
+  for name, value in pairs(options) do
+    local option = OPTIONS[name]
+    if not option then
+      problems[#problems + 1] = ("unknown option '%s' of qn.paper.activation_table")
+        :format(tostring(name))
+    elseif not option[2](value) then
+      problems[#problems + 1] = ("%s: %s expected"):format(name, option[1])
+    end
+  end
+  if #problems > 0 then
+    table.sort(problems)
+    raise("usage", table.concat(problems, "\n"))
+  end
+end
+
+-- The newest finished run of this preset that trained as long as it says; nil
+-- when there is none.
+local function find_trained(name)
+  local preset = qn.preset(name)
+  local rows = assert(qn.runs())
+  for i = #rows, 1, -1 do
+    local row = rows[i]
+    if row.name == name and row.state == "done" then
+      local run = qn.run(row.run)
+      local config = run and run.config
+      if config and config.steps == preset.steps
+         and config.epochs == preset.epochs then
+        return run
+      end
+    end
+  end
+end
+
+-- A new run, trained to its end. nil, message, code when that is not to be.
+local function train(name, changes)
+  local run, message, code = qn.train(qn.preset(name, changes))
+  if not run then
+    if code == "not_found" then
+      message = message .. "; scripts/get-data ptb puts it into the data folder"
+    end
+    return nil, message, code
+  end
+  return run
+end
+
+local function find_run(activation, options)
+  local given = options.runs and options.runs[activation]
+  local name = ("ptb-word/%s-%d"):format(activation, options.size or 200)
+  if type(given) == "string" or math.type(given) == "integer" then
+    return qn.run(given)
+  elseif given ~= nil then
+    return given
+  end
+  local fresh = options.train or options.changes ~= nil
+  local run = not fresh and find_trained(name)
+  if run then
+    print(("%s: run %s, trained before"):format(activation, run.run))
+    return run
+  end
+  print(("%s: training %s"):format(activation, name))
+  return train(name, options.changes or {})
+end
+
+-- Shares in percent of one activation: pooled, and a list of the layers'.
+local function measure(activation, options)
+  local run, message, code = find_run(activation, options)
+  if not run then return nil, message, code end
+  local ended
+  ended, message, code = run:wait()
+  if not ended then return nil, message, code end
+  local stats
+  stats, message, code = run:measure {
+    split = options.split or "test", checkpoint = "best", of = "c",
+    layers = "pooled", near = NEAR,
+  }
+  if not stats then return nil, message, code end
+  return { run = run, stats = stats }
+end
+
+local function add_rows(rows, activation, found)
+  for _, share in ipairs(SHARES) do
+    local paper = TABLE_3[activation][share]
+    local ours = 100 * found.stats[share]
+    local layers = {}
+    for i, layer in ipairs(found.stats.layers) do
+      layers[i] = 100 * layer[share]
+    end
+    rows[#rows + 1] = {
+      activation = activation, share = share, paper = paper, ours = ours,
+      difference = ours - paper, layers = layers,
+      run = found.run.run, step = found.stats.step,
+    }
+  end
+end
+
+local function print_pooled(rows, split)
+  print(("\nTable 3: cell states c of all layers on the %s split, in percent"):format(split))
+  print(("near zero: |c| < %g%21s%10s%12s"):format(NEAR, "paper", "ours", "difference"))
+  for i, row in ipairs(rows) do
+    print(("%-8s%-18s%11.2f%10.2f%+12.2f"):format(
+      i % #SHARES == 1 and row.activation or "", row.share, row.paper, row.ours,
+      row.difference))
+  end
+end
+
+local function print_layers(rows)
+  print(("\n%-8s%-18s%11s%10s%12s"):format("", "layer by layer", "negative",
+                                          "near", "positive"))
+  for i = 1, #rows, #SHARES do
+    for layer = 1, #rows[i].layers do
+      print(("%-8s%-18d%11.2f%10.2f%12.2f"):format(
+        layer == 1 and rows[i].activation or "", layer, rows[i].layers[layer],
+        rows[i + 1].layers[layer], rows[i + 2].layers[layer]))
+    end
+  end
+end
+
+local function print_runs(found)
+  print("\nfrom the best checkpoints of")
+  for _, activation in ipairs(ACTIVATIONS) do
+    local run, stats = found[activation].run, found[activation].stats
+    local best = run.best
+    print(("%-8s%s  step %d%s"):format(activation, run.run, stats.step,
+      best and ("  valid perplexity %.1f"):format(math.exp(best.value)) or ""))
+  end
+end
+
+local rows_meta = {
+  __tostring = function(rows)
+    return ("%d rows of activation, share, paper, ours, difference, layers"):format(#rows)
+  end,
+}
+
+local paper = {}
+
+-- The paper's table of activation statistics beside the same of our runs, which
+-- are taken from the store or trained, one after the other.
+function paper.activation_table(options)
+  options = options == nil and {} or options
+  check_options(options)
+  local found, rows = {}, setmetatable({}, rows_meta)
+  for _, activation in ipairs(ACTIVATIONS) do
+    local got, message, code = measure(activation, options)
+    if not got then return nil, activation .. ": " .. message, code end
+    found[activation] = got
+    add_rows(rows, activation, got)
+  end
+  print_pooled(rows, options.split or "test")
+  print_layers(rows)
+  print_runs(found)
+  return rows
+end
+
+return setmetatable({}, {
+  __index = function(_, name)
+    return paper[name] or raise("usage", ("qn.paper has no field '%s'"):format(
+      tostring(name)))
+  end,
+  __newindex = function(_, name)
+    raise("usage", ("qn.paper is closed: '%s' cannot be set"):format(tostring(name)))
+  end,
+  __pairs = function() return next, paper end,
+  __tostring = function() return "qn.paper, see qn.help(\"paper\")" end,
+})

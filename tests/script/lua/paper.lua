@@ -1,0 +1,77 @@
+-- The paper's table from tiny runs of the presets, trained and then found.
+local printed = {}
+local real_print = print
+local function record(text)
+  printed[#printed + 1] = text
+end
+
+local tiny = {
+  data = { train = TEXT, valid = 0.2, test = 0.2, vocab_size = "none" },
+  model = { hidden = 8, embed = 6, dropout = 0, embed_dropout = 0 },
+  batch = 2, seq = 5, steps = 12, threads = 1, sample = { every = "none" },
+}
+
+print = record
+local rows = assert(qn.paper.activation_table { changes = tiny })
+print = real_print
+
+assert(#rows == 9 and #qn.runs() == 3)
+local order = { "tanh", "relu", "drelu" }
+for i, row in ipairs(rows) do
+  local activation = order[(i + 2) // 3]
+  assert(row.activation == activation)
+  local run = qn.run(row.run)
+  assert(run.name == "ptb-word/" .. activation .. "-200" and run.step == 12)
+  assert(run.config.model.activation == activation)
+  assert(row.difference == row.ours - row.paper and #row.layers == 2)
+  local s = run:measure { split = "test", checkpoint = "best" }
+  assert(row.ours == 100 * s[row.share] and row.step == s.step)
+  assert(row.layers[2] == 100 * s.layers[2][row.share])
+end
+for i = 1, 9, 3 do
+  local sum = rows[i].paper + rows[i + 1].paper + rows[i + 2].paper
+  assert(math.abs(sum - 100) < 1e-9, "the paper's columns are a partition")
+  sum = rows[i].ours + rows[i + 1].ours + rows[i + 2].ours
+  assert(math.abs(sum - 100) < 1e-9)
+end
+assert(rows[1].paper == 45.28 and rows[5].paper == 80.22 and rows[9].paper == 22.33)
+
+local text = table.concat(printed, "\n")
+assert(text:find("tanh: training ptb-word/tanh-200", 1, true), text)
+assert(text:find("Table 3: cell states c of all layers on the test split", 1, true))
+assert(text:find("drelu   negative", 1, true) and text:find("\n        2 ", 1, true))
+for line in text:gmatch("[^\n]+") do
+  assert(#line <= 80, line)
+end
+
+-- Runs that are given are taken; short ones are not found by themselves.
+print = record
+local given = { tanh = rows[1].run, relu = qn.run(rows[4].run), drelu = 3 }
+local again = assert(qn.paper.activation_table { runs = given })
+local other = assert(qn.paper.activation_table { runs = given, split = "valid" })
+local nothing, message, code = qn.paper.activation_table { runs = { tanh = given.tanh } }
+print = real_print
+for i, row in ipairs(rows) do
+  assert(again[i].ours == row.ours and again[i].run == row.run)
+end
+local valid = given.relu:measure { split = "valid", checkpoint = "best" }
+assert(other[6].ours == 100 * valid.positive and other[6].step == valid.step)
+assert(nothing == nil and code == "not_found" and message:match("^relu: "))
+assert(message:find("scripts/get-data ptb", 1, true), message)
+assert(message:find("ptb.train.txt", 1, true), message)
+assert(#qn.runs() == 3)
+
+-- Mistakes name the script's line.
+local function refuses(options, part)
+  local ok, e = pcall(qn.paper.activation_table, options)
+  assert(not ok and e.code == "usage" and e.message:find(part, 1, true), tostring(e))
+  return e
+end
+refuses({ size = 300 }, "size: 200 or 640 expected")
+refuses({ runs = { elu = 1 } }, "runs: a table of runs by activation expected")
+refuses({ sise = 200 }, "unknown option 'sise'")
+refuses(3, "a table of options expected, got number")
+local e = refuses({ changes = { modle = 1 } }, "modle")
+assert(e.where:match("paper.lua:%d+:$") and not e.where:match("^quern/"), e.where)
+assert(not pcall(function() return qn.paper.table end))
+assert(not pcall(function() qn.paper.mine = 1 end))
