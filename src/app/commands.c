@@ -68,10 +68,9 @@ const struct qn_app_command qn_commands[] = {
      .max_words = 1,
      .word = "a run"},
     {.name = "stats",
-     .usage = "RUN [--checkpoint WHICH] [--split SPLIT] [--of LIST] [--near "
-              "T[,T...]] "
-              "[KEY=VALUE...]",
-     .help = "shares of negative, near-zero and positive cell states",
+     .usage = "RUN [--checkpoint WHICH] [--split SPLIT] [--of LIST] "
+              "[--near T[,T...]] [KEY=VALUE...]",
+     .help = "shares of negative, near-zero and positive values",
      .run = qn_cmd_stats,
      .keys = stats_keys,
      .options = WHICH | BIT(QN_OPT_SPLIT) | BIT(QN_OPT_OF) | BIT(QN_OPT_NEAR),

@@ -12,7 +12,7 @@ void qn_stats_begin(struct qn_stats_record *r, const struct qn_spec *spec,
 {
     r->step = 0;
     r->n_layers = spec->model.layers;
-    r->of = qn_model_quantities(spec, of != 0 ? of : 1u << QN_CELL);
+    r->of = qn_model_quantities(spec, of);
     for (int i = 0; i < r->n_layers; i++) {
         for (int q = 0; q < QN_N_QUANTITIES; q++) {
             qn_hist_init(&r->layer[i][q], (float)near);

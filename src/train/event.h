@@ -76,7 +76,7 @@ struct qn_sink {
 };
 
 /* Begin to count the quantities 'of' that the layers of this spec have: empty
- * histograms, all with the threshold 'near', and step 0. No 'of' counts c. */
+ * histograms, all with the threshold 'near', and step 0. */
 void qn_stats_begin(struct qn_stats_record *r, const struct qn_spec *spec,
                     unsigned of, double near);
 /* Copy what is used of a record: its layers, not room for the most. */

@@ -181,6 +181,11 @@ enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
                                 struct qn_stats_record *out, struct qn_err *err)
 {
     struct qn_streams streams;
+    if (qn_model_quantities(m->spec, of) == 0) {
+        return qn_fail(err, QN_EUSAGE,
+                       "the layers have nothing of what is to be counted: "
+                       "there is no output gate with model.pooling = f");
+    }
     enum qn_status status = begin(m, split, &streams, err);
     if (status != QN_OK) {
         return status;

@@ -44,7 +44,8 @@ enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
 /* Statistics of the quantities 'of' (a set: bits 1u << enum qn_quantity) of
  * every layer over the real positions of a split, in evaluation, in one pass;
  * near = threshold. Quantities that the layers have not are left out of
- * out->of. eval.batch and eval.limit as above. */
+ * out->of; QN_EUSAGE when nothing is left. eval.batch and eval.limit as above.
+ */
 enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
                                 unsigned of, double near,
                                 struct qn_stats_record *out,

@@ -26,7 +26,8 @@ static bool is_over(const struct qn_trainer *t)
 /* The statistics of the step that is being made: step 1 and every so often. */
 static bool stats_due(const struct qn_trainer *t)
 {
-    if (!(t->spec.stats.every.amount > 0)) {
+    if (!(t->spec.stats.every.amount > 0) ||
+        qn_model_quantities(&t->spec, t->spec.stats.of) == 0) {
         return false;
     }
     struct qn_moment before = t->before;

@@ -259,7 +259,12 @@ static void what_a_layer_has_not_is_left_out(void **state)
     char *run = fixture_finish(fixture_create(f, f_pooling));
     struct qn_measure *m = open_run(f, run, "last", NULL);
     struct qn_stats_record *r = count(m, ALL, 0.1);
+    struct qn_err err;
     assert_int_equal(r->of, ALL & ~(1u << QN_OUTGATE));
+    assert_int_equal(
+        qn_measure_stats(m, QN_TEST, 1u << QN_OUTGATE, 0.1, r, &err),
+        QN_EUSAGE);
+    assert_non_null(strstr(err.text, "no output gate"));
     /* h = c */
     assert_int_equal(r->layer[1][QN_OUTPUT].n_near,
                      r->layer[1][QN_CELL].n_near);

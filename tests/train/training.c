@@ -287,6 +287,15 @@ static void statistics_can_be_of_several_quantities(void **state)
     free(run);
 }
 
+static void statistics_of_what_is_not_there_do_not_come(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const none[] = {"model.pooling=f", "stats.every=1",
+                                       "stats.of=o", NULL};
+    free(fixture_finish(fixture_create(f, none)));
+    assert_int_equal(f->told.n_stats, 0);
+}
+
 static void asking_does_not_change_training(void **state)
 {
     struct fixture *f = *state;
@@ -554,6 +563,7 @@ int main(void)
         CASE(statistics_come_at_step_one_and_by_their_period),
         CASE(statistics_come_with_the_step_after_an_evaluation),
         CASE(statistics_do_not_change_training),
+        CASE(statistics_of_what_is_not_there_do_not_come),
         CASE(statistics_can_be_of_several_quantities),
         CASE(asking_does_not_change_training),
         CASE(samples_come_by_their_period),
