@@ -88,5 +88,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     } else {
         QN_ASSERT(c == NULL && err.text[0] != '\0');
     }
+    (void)unlink(path); /* replaced by the next text otherwise */
     return 0;
 }
