@@ -126,11 +126,11 @@ static struct rows rows_before(const struct lstm_job *job,
                                int b, int t)
 {
     size_t hidden = job->hidden;
-    struct rows initial = {qn_floats(first) + (size_t)b * hidden, hidden};
-    struct rows before = {qn_floats(states) +
-                              (row_index(job, b, t) - 1) * hidden,
-                          (size_t)job->batch.steps * hidden};
-    return t == 0 ? initial : before;
+    size_t pitch = (size_t)job->batch.steps * hidden;
+    if (t == 0)
+        return (struct rows){qn_floats(first) + (size_t)b * hidden, hidden};
+    size_t row = row_index(job, b, t) - 1;
+    return (struct rows){qn_floats(states) + row * hidden, pitch};
 }
 
 /* The cell step (b, t), its pointers set. */
