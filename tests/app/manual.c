@@ -47,6 +47,40 @@ static void the_settings_table_is_the_schema(void **state)
     free(cli);
 }
 
+/* A preset's row has the figure that its line of help promises. */
+static void every_preset_is_in_its_table(void **state)
+{
+    (void)state;
+    char *doc = read_doc("presets.md");
+    for (int i = 0; i < qn_n_presets(); i++) {
+        const struct qn_preset_info *p = qn_preset_at(i);
+        char *name = qn_xstrdup(p->name);
+        size_t len = strlen(name);
+        if (qn_ends_with(name, "-code")) {
+            name[len - strlen("-code")] = '\0';
+        }
+        char *start = qn_xasprintf("\n| %s | ", name);
+        char *row = strstr(doc, start);
+        const char *figure = strstr(p->help, "paper: ");
+        if (row == NULL && !qn_str_eq(name, "demo")) {
+            fail_msg("docs/presets.md has no row of %s", name);
+        }
+        if (row != NULL && figure != NULL) {
+            figure += strcspn(figure, "0123456789");
+            char *cell =
+                qn_xasprintf("| %.*s |", (int)strcspn(figure, " "), figure);
+            char *found = strstr(row, cell);
+            if (found == NULL || found > strchr(row + 1, '\n')) {
+                fail_msg("%s: '%s' is not in its row", p->name, cell);
+            }
+            free(cell);
+        }
+        free(start);
+        free(name);
+    }
+    free(doc);
+}
+
 /* Words of a help text that look like options stand in the manual. */
 static void every_command_and_option_is_in_the_manual(void **state)
 {
@@ -187,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_settings_table_is_the_schema),
+        cmocka_unit_test(every_preset_is_in_its_table),
         WITH_SHELL(every_command_and_option_is_in_the_manual),
         WITH_SHELL(help_of_a_command_lists_its_options_and_all_settings),
         WITH_SHELL(help_lists_only_settings_that_the_command_takes),

@@ -106,7 +106,7 @@ static void small_word_presets_have_the_parameters_of_their_shape(void **state)
 {
     (void)state;
     size_t outside = 10000 * 200 + 200 * 10000 + 10000;
-    size_t gate = 2 * (2 * 200 * 200 + 105 * 200);
+    size_t gate = 2 * (2 * 200 * 200 + 35 * 200);
     assert_counts("ptb-word/tanh-200", NULL, outside + 3 * gate,
                   outside + 3 * gate);
     assert_counts("ptb-word/relu-200", NULL, outside + 3 * gate,
