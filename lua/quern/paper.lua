@@ -72,18 +72,8 @@ local function find_trained(name)
   end
 end
 
--- A new run, trained to its end. nil, message, code when that is not to be.
-local function train(name, changes)
-  local run, message, code = qn.train(qn.preset(name, changes))
-  if not run then
-    if code == "not_found" then
-      message = message .. "; scripts/get-data ptb puts it into the data folder"
-    end
-    return nil, message, code
-  end
-  return run
-end
-
+-- The run that is given, or one that was trained before, or a new one; nil,
+-- message, code when there is none to be had.
 local function find_run(activation, options)
   local given = options.runs and options.runs[activation]
   local name = ("ptb-word/%s-%d"):format(activation, options.size or 200)
@@ -99,7 +89,7 @@ local function find_run(activation, options)
     return run
   end
   print(("%s: training %s"):format(activation, name))
-  return train(name, options.changes or {})
+  return qn.train(qn.preset(name, options.changes or {}))
 end
 
 -- Shares in percent of one activation: pooled, and a list of the layers'.
@@ -157,12 +147,12 @@ local function print_layers(rows)
 end
 
 local function print_runs(found)
-  print("\nfrom the best checkpoints of")
+  print("\nfrom the best checkpoints, with the perplexity on the valid split")
   for _, activation in ipairs(ACTIVATIONS) do
     local run, stats = found[activation].run, found[activation].stats
     local best = run.best
-    print(("%-8s%s  step %d%s"):format(activation, run.run, stats.step,
-      best and ("  valid perplexity %.1f"):format(math.exp(best.value)) or ""))
+    print(("%-8s%-46s step %-8d%10s"):format(activation, run.run, stats.step,
+      best and ("%.1f"):format(math.exp(best.value)) or "-"))
   end
 end
 

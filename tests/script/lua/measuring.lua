@@ -51,3 +51,21 @@ assert(not pcall(best.at, best, 0 / 0))
 assert(not pcall(function() return best.naer end))
 local nothing, _, code = run:measure{ checkpoint = 3 }
 assert(nothing == nil and code == "not_found")
+
+-- Several quantities: a list for each, the first asked in front.
+SMALL.stats = { every = "5 steps", of = { "o", "c", "f" } }
+local several = assert(qn.train(SMALL))
+several:wait()
+local stats = several:stats()
+assert(stats.of == "c" and rawequal(stats.layers, stats.c) and stats.z == nil)
+for _, of in ipairs { "c", "f", "o" } do
+  assert(#stats[of] == 2 and stats[of][2].of == of and stats[of][2].layer == 2)
+  assert(stats[of].pooled.count == 2 * 4 * 8 * 12)
+end
+assert(stats.f.pooled.negative == 0 and stats.f[1].positive > 0.5, "a gate")
+assert(tostring(stats):match("\nforget gate f at step 20, near zero below 0.1\n"))
+assert(stats:at(0.9).f.pooled.near > stats.f.pooled.near)
+local gates = assert(several:measure { of = "f,z", split = "test" })
+assert(gates.of == "f" and rawequal(gates.layers, gates.f) and gates.c == nil)
+assert(gates.negative == 0 and gates.near == gates.f.pooled.near)
+assert(gates.z.pooled.count == gates.count)
