@@ -3,6 +3,12 @@
 
 #include "fixture.h"
 
+#include "base/mem.h"
+#include "train/trainer_self.h"
+
+#include <math.h>
+#include <stdlib.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,6 +86,75 @@ static void the_rate_decays_after_its_epoch(void **state)
     }
 }
 
+/* The trained weights after so many steps; the caller frees them. */
+static float *weights_after(struct fixture *f, const char *const *settings,
+                            int64_t steps, size_t *n, double *norm)
+{
+    struct qn_trainer *t = fixture_create(f, settings);
+    struct qn_tensor w = qn_model_trained(t->model);
+    struct qn_err err;
+    f->told.n_steps = 0;
+    fixture_run(t, steps);
+    float *out = qn_xcalloc(w.count, sizeof *out);
+    assert_int_equal(t->be->ops->read(t->be, w, out, &err), QN_OK);
+    *n = w.count;
+    *norm = steps > 0 ? f->told.step[0].grad_norm : 0;
+    qn_trainer_free(t);
+    return out;
+}
+
+#define SGD                                                                    \
+    "optim.kind=sgd", "optim.lr=0.5", "model.dropout=0", "model.init.range=1", \
+        "model.init.kind=uniform"
+
+static void l2_adds_its_part_to_the_gradient(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const plain[] = {SGD, "optim.clip_norm=none", NULL};
+    static const char *const l2[] = {SGD, "optim.clip_norm=none",
+                                     "optim.l2=0.25", NULL};
+    size_t n;
+    double norm_0, norm_plain, norm_l2;
+    float *w_0 = weights_after(f, plain, 0, &n, &norm_0);
+    float *w_plain = weights_after(f, plain, 1, &n, &norm_plain);
+    float *w_l2 = weights_after(f, l2, 1, &n, &norm_l2);
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double g = ((double)w_0[i] - (double)w_plain[i]) / 0.5;
+        double with = g + 0.25 * (double)w_0[i];
+        /* Some roundings of floats near 1. */
+        assert_true(fabs((double)w_0[i] - 0.5 * with - (double)w_l2[i]) < 1e-6);
+        sum += with * with;
+    }
+    /* The norm is that of the sum, and clipping goes by it. */
+    assert_true(fabs(sqrt(sum) / norm_l2 - 1) < 1e-5);
+    assert_true(fabs(norm_plain / norm_l2 - 1) > 1e-2);
+    free(w_0);
+    free(w_plain);
+    free(w_l2);
+}
+
+static void l2_is_clipped_with_the_gradient(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const clipped[] = {SGD, "optim.clip_norm=0.125",
+                                          "optim.l2=0.25", NULL};
+    size_t n;
+    double norm_0, norm;
+    float *w_0 = weights_after(f, clipped, 0, &n, &norm_0);
+    float *w_1 = weights_after(f, clipped, 1, &n, &norm);
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)w_0[i] - (double)w_1[i];
+        sum += d * d;
+    }
+    assert_true(norm > 0.125);
+    /* lr times the clipped norm; weights near 1 round by 6e-8 each. */
+    assert_true(fabs(sqrt(sum) / (0.5 * 0.125) - 1) < 1e-4);
+    free(w_0);
+    free(w_1);
+}
+
 #define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -89,6 +164,8 @@ int main(void)
         CASE(each_rule_keeps_its_moments),
         CASE(an_update_follows_the_spec),
         CASE(the_rate_decays_after_its_epoch),
+        CASE(l2_adds_its_part_to_the_gradient),
+        CASE(l2_is_clipped_with_the_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
