@@ -2,6 +2,7 @@
 #include "model/checkpoint.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/safetensors.h"
 #include "model/support.h"
 
@@ -534,6 +535,34 @@ static void a_found_lstm_makes_settings_of_a_qrnn_void(void **state)
     assert_memory_equal(&found.model, &expected.model, sizeof found.model);
 }
 
+/* Whatever the header says, it is refused or taken, and nothing is read that is
+ * not there (to be run under a sanitizer, too). */
+static void damaged_files_are_refused_or_taken(void **state)
+{
+    struct net *net = *state;
+    struct qn_err err;
+    enum { HEADER = 900, TIMES = 60 };
+    for (int kind = 0; kind < qn_test_n_kinds(); kind += 3) {
+        struct qn_bytes file;
+        become(net, qn_test_kind(kind));
+        save(net, net->m);
+        assert_int_equal(qn_file_read(net->path, &file, &err), QN_OK);
+        for (uint64_t i = 0; i < TIMES; i++) {
+            size_t at = (size_t)(qn_rng_uniform(8, i) * HEADER);
+            char was = file.data[at];
+            int vocab;
+            struct qn_spec found = net->spec;
+            file.data[at] = "0129,[]\"x"[(size_t)(qn_rng_uniform(9, i) * 9)];
+            assert_int_equal(
+                qn_file_write(net->path, file.data, file.len, &err), QN_OK);
+            (void)qn_checkpoint_infer(net->path, &found, &vocab, &err);
+            (void)qn_checkpoint_load(net->m, net->path, &err);
+            file.data[at] = was;
+        }
+        qn_bytes_free(&file);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -554,6 +583,7 @@ int main(void)
         TEST(shapes_that_are_of_no_network_are_said),
         TEST(one_layer_keeps_dense_as_it_was),
         TEST(a_found_lstm_makes_settings_of_a_qrnn_void),
+        TEST(damaged_files_are_refused_or_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,9 +64,8 @@ static void equal_seeds_draw_equal_texts(void **state)
     assert_memory_not_equal(a, c, sizeof a);
 }
 
-static void temperature_0_takes_the_likeliest(void **state)
+static void check_likeliest(struct net *net)
 {
-    struct net *net = *state;
     int32_t ids[1 + LENGTH] = {0};
     float logits[LENGTH * VOCAB];
     struct qn_err err;
@@ -83,6 +82,23 @@ static void temperature_0_takes_the_likeliest(void **state)
         }
     }
     qn_pass_free(p);
+}
+
+static void temperature_0_takes_the_likeliest(void **state)
+{
+    check_likeliest(*state);
+}
+
+/* Symbol by symbol, past the end of the training segments, as all at once. */
+static void every_kind_writes_the_likeliest(void **state)
+{
+    struct net *net = *state;
+    for (int kind = 0; kind < qn_test_n_kinds(); kind++) {
+        struct qn_spec spec = qn_test_kind(kind);
+        qn_model_free(net->m);
+        net->m = qn_test_model(net->be, &spec, VOCAB);
+        check_likeliest(net);
+    }
 }
 
 static void a_tiny_temperature_draws_as_temperature_0(void **state)
@@ -169,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(equal_seeds_draw_equal_texts),
         TEST(temperature_0_takes_the_likeliest),
+        TEST(every_kind_writes_the_likeliest),
         TEST(a_tiny_temperature_draws_as_temperature_0),
         TEST(the_prompt_decides_the_text),
         TEST(symbols_are_drawn_by_their_probabilities),
