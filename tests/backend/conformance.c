@@ -188,6 +188,37 @@ static void many_short_sequences_agree(void **state)
     check_shape(shape);
 }
 
+/* Norm of each kind or a bias of each step, zoneout of each kind, and shared
+ * rows, in rotation over all poolings, activations, and awkward sizes. */
+static void norm_zoneout_and_step_biases_agree(void **state)
+{
+    (void)state;
+    static const int batches[] = {1, 2, 5};
+    static const int steps[] = {1, 5, 7};
+    for (int i = 0; i < 90; i++) {
+        struct layer_shape shape = {.batch = batches[i % 3],
+                                    .steps = steps[i / 3 % 3],
+                                    .in = 3,
+                                    .hidden = 5,
+                                    .window = 1 + i % 4,
+                                    .pooling = (enum qn_pooling)(i / 5 % 3),
+                                    .activation = (enum qn_activation)(i % 5),
+                                    .drop = i % 2 ? 0.2 : 0.0,
+                                    .zoneout = i / 9 % 2 ? 0.3 : 0.0,
+                                    .keep = i / 9 % 5 == 2,
+                                    .norm = (enum layer_norm)(i / 9 % 3),
+                                    .bias_steps = 1 + i % 3,
+                                    .bias_first = i % 4,
+                                    .shared = i / 2 % 2,
+                                    .add_x = i / 4 % 2,
+                                    .extra = i % 7};
+        /* One row of statistics: all is the mean, gradients are roundings. */
+        if (shape.norm == LAYER_NORM_TRAIN && shape.batch * shape.steps < 5)
+            shape.batch = 5;
+        check_shape(shape);
+    }
+}
+
 /* One input of the last step that is not a number spoils that step alone. */
 static void nan_spreads_alike(void **state)
 {
@@ -221,6 +252,7 @@ int main(void)
         cmocka_unit_test(what_is_absent_or_added_to_agrees),
         cmocka_unit_test(long_sequences_agree),
         cmocka_unit_test(many_short_sequences_agree),
+        cmocka_unit_test(norm_zoneout_and_step_biases_agree),
         cmocka_unit_test(nan_spreads_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,12 @@ static enum qn_pooling pooling_of(const char *word)
     return (enum qn_pooling)index_of(word, words, 3);
 }
 
+static enum layer_norm norm_of(const char *word)
+{
+    static const char *const words[] = {"none", "train", "eval"};
+    return (enum layer_norm)index_of(word, words, 3);
+}
+
 static struct layer_shape shape_of(const struct qn_golden *g)
 {
     struct layer_shape s = {
@@ -53,6 +59,8 @@ static struct layer_shape shape_of(const struct qn_golden *g)
         .window = qn_golden_int(g, "window"),
         .pooling = pooling_of(qn_golden_meta(g, "pooling")),
         .activation = activation_of(qn_golden_meta(g, "activation")),
+        .norm = norm_of(qn_golden_meta(g, "batch_norm")),
+        .keep = qn_golden_bool(g, "zoneout"),
         .extra = 3,
     };
     assert_true(qn_golden_double(g, "alpha") == 0.1); /* layer_run's */
@@ -99,11 +107,24 @@ static struct layer_data *layer_from(struct qn_golden *g)
     fill_x(d, g);
     fill(d, LAYER_C0, g, "c0", QN_AS_STORED);
     fill(d, LAYER_WEIGHT, g, "conv.weight", QN_TAPS_FIRST);
-    fill(d, LAYER_BIAS, g, "conv.bias", QN_AS_STORED);
+    if (d->shape.norm == LAYER_NO_NORM) {
+        fill(d, LAYER_BIAS, g, "conv.bias", QN_AS_STORED);
+    } else {
+        fill(d, LAYER_GAIN, g, "norm.weight", QN_AS_STORED);
+        fill(d, LAYER_SHIFT, g, "norm.bias", QN_AS_STORED);
+    }
+    if (d->shape.norm == LAYER_NORM_EVAL) {
+        fill(d, LAYER_MEAN, g, "norm.running_mean", QN_AS_STORED);
+        fill(d, LAYER_VAR, g, "norm.running_var", QN_AS_STORED);
+    }
+    if (d->shape.keep)
+        fill(d, LAYER_KEEP, g, "zoneout.keep", QN_BATCH_MAJOR);
     fill(d, LAYER_D_OUT, g, "R", QN_BATCH_MAJOR);
     fill(d, LAYER_D_LAST_C, g, "R_last_c", QN_AS_STORED);
     clear(d, LAYER_D_WEIGHT);
     clear(d, LAYER_D_BIAS);
+    clear(d, LAYER_D_GAIN);
+    clear(d, LAYER_D_SHIFT);
     return d;
 }
 
@@ -152,7 +173,15 @@ static void check_layer(const char *backend, const char *name)
     qn_golden_check(g, "grad.c0", QN_AS_STORED, d->array[LAYER_D_C0]);
     qn_golden_check(g, "grad.conv.weight", QN_TAPS_FIRST,
                     d->array[LAYER_D_WEIGHT]);
-    qn_golden_check(g, "grad.conv.bias", QN_AS_STORED, d->array[LAYER_D_BIAS]);
+    if (d->shape.norm == LAYER_NO_NORM) {
+        qn_golden_check(g, "grad.conv.bias", QN_AS_STORED,
+                        d->array[LAYER_D_BIAS]);
+    } else {
+        qn_golden_check(g, "grad.norm.weight", QN_AS_STORED,
+                        d->array[LAYER_D_GAIN]);
+        qn_golden_check(g, "grad.norm.bias", QN_AS_STORED,
+                        d->array[LAYER_D_SHIFT]);
+    }
     qn_backend_free(be);
     layer_free(d);
     qn_golden_close(g);
@@ -180,6 +209,17 @@ static void windows_history_and_odd_sizes_agree(void **state)
                                         "qrnn_one_step", "qrnn_odd_sizes"};
     for (int k = 0; k < N_BACKENDS; k++)
         for (int i = 0; i < 6; i++)
+            check_layer(backends[k], names[i]);
+}
+
+static void batch_norm_and_zoneout_agree(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"qrnn_batchnorm_train",
+                                        "qrnn_batchnorm_eval", "qrnn_zoneout",
+                                        "qrnn_zoneout_ifo"};
+    for (int k = 0; k < N_BACKENDS; k++)
+        for (int i = 0; i < 4; i++)
             check_layer(backends[k], names[i]);
 }
 
@@ -391,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pooling_and_activation_agrees),
         cmocka_unit_test(windows_history_and_odd_sizes_agree),
+        cmocka_unit_test(batch_norm_and_zoneout_agree),
         cmocka_unit_test(activations_agree_at_kinks_and_tails),
         cmocka_unit_test(softmax_cross_entropy_agrees),
         cmocka_unit_test(optimisers_agree_step_by_step),

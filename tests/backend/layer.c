@@ -15,10 +15,17 @@ static const char *const names[LAYER_N_ARRAYS] = {
     [LAYER_C0] = "c0",
     [LAYER_WEIGHT] = "weight",
     [LAYER_BIAS] = "bias",
+    [LAYER_GAIN] = "gain",
+    [LAYER_SHIFT] = "shift",
+    [LAYER_KEEP] = "zoneout_keep",
     [LAYER_D_OUT] = "d_out",
     [LAYER_D_LAST_C] = "d_last_c",
     [LAYER_D_WEIGHT] = "d_weight",
     [LAYER_D_BIAS] = "d_bias",
+    [LAYER_D_GAIN] = "d_gain",
+    [LAYER_D_SHIFT] = "d_shift",
+    [LAYER_MEAN] = "mean",
+    [LAYER_VAR] = "var",
     [LAYER_D_X] = "d_x",
     [LAYER_OUT] = "out",
     [LAYER_CELLS] = "cells",
@@ -29,6 +36,11 @@ static const char *const names[LAYER_N_ARRAYS] = {
 const char *layer_array_name(enum layer_array which)
 {
     return names[which];
+}
+
+static int bias_steps(const struct layer_shape *s)
+{
+    return s->bias_steps ? s->bias_steps : 1;
 }
 
 static void set_counts(struct layer_data *data)
@@ -43,16 +55,32 @@ static void set_counts(struct layer_data *data)
     count[LAYER_X] = (rows + batch * (size_t)(s->window - 1)) * in;
     count[LAYER_C0] = batch * hidden;
     count[LAYER_WEIGHT] = outputs * (size_t)s->window * in;
-    count[LAYER_BIAS] = outputs;
+    count[LAYER_BIAS] = (size_t)bias_steps(s) * outputs;
+    count[LAYER_GAIN] = outputs;
+    count[LAYER_SHIFT] = outputs;
+    count[LAYER_KEEP] = rows * hidden;
     count[LAYER_D_OUT] = rows * hidden;
     count[LAYER_D_LAST_C] = batch * hidden;
     count[LAYER_D_WEIGHT] = count[LAYER_WEIGHT];
-    count[LAYER_D_BIAS] = outputs;
+    count[LAYER_D_BIAS] = count[LAYER_BIAS];
+    count[LAYER_D_GAIN] = outputs;
+    count[LAYER_D_SHIFT] = outputs;
+    count[LAYER_MEAN] = outputs;
+    count[LAYER_VAR] = outputs;
     count[LAYER_D_X] = rows * in;
     count[LAYER_OUT] = rows * hidden;
     count[LAYER_CELLS] = rows * hidden;
     count[LAYER_SAVED] = rows * outputs;
     count[LAYER_D_C0] = batch * hidden;
+}
+
+/* Normal numbers into variances and a mask. */
+static void set_ranges(struct layer_data *data)
+{
+    for (size_t i = 0; i < data->count[LAYER_VAR]; i++)
+        data->array[LAYER_VAR][i] = 0.5f + fabsf(data->array[LAYER_VAR][i]);
+    for (size_t i = 0; i < data->count[LAYER_KEEP]; i++)
+        data->array[LAYER_KEEP][i] = data->array[LAYER_KEEP][i] > -0.7f;
 }
 
 struct layer_data *layer_new(struct layer_shape shape, uint64_t seed)
@@ -68,6 +96,7 @@ struct layer_data *layer_new(struct layer_shape shape, uint64_t seed)
                            i == LAYER_WEIGHT ? weight : 1.0,
                            seed * LAYER_N_ARRAYS + (uint64_t)i);
     }
+    set_ranges(data);
     return data;
 }
 
@@ -109,6 +138,42 @@ static struct qn_seq put_seq(struct qn_backend *be, const struct layer_data *d,
     return place_seq(be, shape, array);
 }
 
+/* x, and room for out at the right of it when they share rows. */
+static struct qn_seq put_x(struct qn_backend *be, const struct layer_data *d)
+{
+    const struct layer_shape *s = &d->shape;
+    size_t in = (size_t)s->in;
+    size_t width = in + (s->shared ? (size_t)s->hidden : 0);
+    size_t rows = d->count[LAYER_X] / in;
+    float *wide = qn_xcalloc(rows * width, sizeof *wide);
+    for (size_t i = 0; i < rows; i++) {
+        memcpy(wide + i * width, d->array[LAYER_X] + i * in, in * sizeof *wide);
+        for (size_t j = in; j < width; j++)
+            wide[i * width + j] = NAN;
+    }
+    struct qn_seq x = put_seq(be, d, (int)width, s->window - 1, wide);
+    free(wide);
+    return x;
+}
+
+static void put_norm(struct qn_backend *be, const struct layer_data *d,
+                     struct qn_qrnn *l)
+{
+    if (d->shape.norm == LAYER_NO_NORM) {
+        l->bias = put(be, d, LAYER_BIAS);
+        l->bias_steps = bias_steps(&d->shape);
+        l->bias_first = d->shape.bias_first;
+        return;
+    }
+    l->norm.on = true;
+    l->norm.batch = d->shape.norm == LAYER_NORM_TRAIN;
+    l->norm.gain = put(be, d, LAYER_GAIN);
+    l->norm.shift = put(be, d, LAYER_SHIFT);
+    l->norm.mean = put(be, d, LAYER_MEAN);
+    l->norm.var = put(be, d, LAYER_VAR);
+    l->norm.raw = place_tensor(be, NULL, d->count[LAYER_SAVED]);
+}
+
 static struct qn_qrnn put_layer(struct qn_backend *be,
                                 const struct layer_data *d)
 {
@@ -123,14 +188,25 @@ static struct qn_qrnn put_layer(struct qn_backend *be,
                     .key = qn_rng_key(9, 8, 7, QN_RNG_DROPOUT),
                     .first_sample = 6},
         .weight = put(be, d, LAYER_WEIGHT),
-        .bias = put(be, d, LAYER_BIAS),
-        .bias_steps = 1,
-        .x = put_seq(be, d, s->in, s->window - 1, d->array[LAYER_X]),
-        .out = put_seq(be, d, s->hidden, 0, NULL),
+        .zoneout = {.p = s->zoneout,
+                    .key = qn_rng_key(9, 8, 6, QN_RNG_DROPOUT),
+                    .first_sample = 6},
+        .x = put_x(be, d),
         .c0 = put(be, d, LAYER_C0),
         .cells = put(be, d, LAYER_CELLS),
         .saved = put(be, d, LAYER_SAVED),
     };
+    put_norm(be, d, &l);
+    if (s->keep)
+        l.zoneout_keep = put(be, d, LAYER_KEEP);
+    if (s->shared) {
+        l.out = l.x;
+        l.x.width = s->in;
+        l.out.width = s->hidden;
+        l.out.offset += (size_t)s->in;
+    } else {
+        l.out = put_seq(be, d, s->hidden, 0, NULL);
+    }
     return l;
 }
 
@@ -160,9 +236,14 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
     struct qn_qrnn_grad g = {
         .d_out = put_seq(be, d, s->hidden, 0, d->array[LAYER_D_OUT]),
         .d_weight = put(be, d, LAYER_D_WEIGHT),
-        .d_bias = put(be, d, LAYER_D_BIAS),
         .add_x = s->add_x,
     };
+    if (s->norm == LAYER_NO_NORM) {
+        g.d_bias = put(be, d, LAYER_D_BIAS);
+    } else {
+        g.d_gain = put(be, d, LAYER_D_GAIN);
+        g.d_shift = put(be, d, LAYER_D_SHIFT);
+    }
     if (!s->no_d_last_c)
         g.d_last_c = put(be, d, LAYER_D_LAST_C);
     if (!s->no_d_x)
@@ -171,7 +252,12 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
         g.d_c0 = put(be, d, LAYER_D_C0);
     be->ops->qrnn_grad(be, l, &g);
     take(d, LAYER_D_WEIGHT, place_read(be, g.d_weight));
-    take(d, LAYER_D_BIAS, place_read(be, g.d_bias));
+    if (s->norm == LAYER_NO_NORM) {
+        take(d, LAYER_D_BIAS, place_read(be, g.d_bias));
+    } else {
+        take(d, LAYER_D_GAIN, place_read(be, g.d_gain));
+        take(d, LAYER_D_SHIFT, place_read(be, g.d_shift));
+    }
     if (!s->no_d_x)
         take(d, LAYER_D_X, place_read_rows(be, &g.d_x));
     if (!s->no_d_c0)
@@ -179,16 +265,41 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
     place_free(be, g.d_out.buffer);
     place_free(be, g.d_weight.buffer);
     place_free(be, g.d_bias.buffer);
+    place_free(be, g.d_gain.buffer);
+    place_free(be, g.d_shift.buffer);
     place_free(be, g.d_last_c.buffer);
     place_free(be, g.d_x.buffer);
     place_free(be, g.d_c0.buffer);
+}
+
+/* out, also from the right of x; nothing else may have been written. */
+static float *read_out(struct qn_backend *be, const struct qn_qrnn *l,
+                       bool shared)
+{
+    if (!shared)
+        return place_read_rows(be, &l->out);
+    size_t in = (size_t)l->x.width, hidden = (size_t)l->out.width;
+    size_t rows = (size_t)l->x.batch * (size_t)l->x.steps;
+    struct qn_seq all = l->x;
+    all.width = l->x.width + l->out.width;
+    float *wide = place_read_rows(be, &all);
+    float *out = qn_xcalloc(rows * hidden, sizeof *out);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(out + i * hidden, wide + i * (in + hidden) + in,
+               hidden * sizeof *out);
+    free(wide);
+    return out;
 }
 
 void layer_run(struct qn_backend *be, struct layer_data *d, bool back)
 {
     struct qn_qrnn l = put_layer(be, d);
     be->ops->qrnn(be, &l);
-    take(d, LAYER_OUT, place_read_rows(be, &l.out));
+    take(d, LAYER_OUT, read_out(be, &l, d->shape.shared));
+    if (l.norm.on) {
+        take(d, LAYER_MEAN, place_read(be, l.norm.mean));
+        take(d, LAYER_VAR, place_read(be, l.norm.var));
+    }
     take(d, LAYER_CELLS, place_read(be, l.cells));
     take(d, LAYER_SAVED, place_read(be, l.saved));
     if (back)
@@ -196,7 +307,14 @@ void layer_run(struct qn_backend *be, struct layer_data *d, bool back)
     place_free(be, l.weight.buffer);
     place_free(be, l.bias.buffer);
     place_free(be, l.x.buffer);
-    place_free(be, l.out.buffer);
+    if (!d->shape.shared)
+        place_free(be, l.out.buffer);
+    place_free(be, l.norm.gain.buffer);
+    place_free(be, l.norm.shift.buffer);
+    place_free(be, l.norm.mean.buffer);
+    place_free(be, l.norm.var.buffer);
+    place_free(be, l.norm.raw.buffer);
+    place_free(be, l.zoneout_keep.buffer);
     place_free(be, l.c0.buffer);
     place_free(be, l.cells.buffer);
     place_free(be, l.saved.buffer);

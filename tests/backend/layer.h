@@ -5,12 +5,19 @@
 
 #include "backend/backend.h"
 
+enum layer_norm { LAYER_NO_NORM, LAYER_NORM_TRAIN, LAYER_NORM_EVAL };
+
 struct layer_shape {
     int batch, steps, in, hidden, window;
     enum qn_pooling pooling;
     enum qn_activation activation;
     double drop; /* dropout rate */
     int extra;   /* floats between rows of every sequence */
+    enum layer_norm norm;
+    double zoneout;             /* rate */
+    bool keep;                  /* zoneout by LAYER_KEEP instead */
+    int bias_steps, bias_first; /* 0 steps: 1 */
+    bool shared; /* out right of x in the same rows, as in a dense stack */
     bool no_d_x, add_x, no_d_c0, no_d_last_c;
 };
 
@@ -20,11 +27,18 @@ enum layer_array {
     LAYER_C0,
     LAYER_WEIGHT,
     LAYER_BIAS,
+    LAYER_GAIN,
+    LAYER_SHIFT,
+    LAYER_KEEP,  /* [B, T, H] of 0 and 1 */
     LAYER_D_OUT, /* [B, T, H] */
     LAYER_D_LAST_C,
     /* in and out: what is added to */
     LAYER_D_WEIGHT,
     LAYER_D_BIAS,
+    LAYER_D_GAIN,
+    LAYER_D_SHIFT,
+    LAYER_MEAN, /* training: out; evaluation: in */
+    LAYER_VAR,
     LAYER_D_X, /* [B, T, D] */
     /* out */
     LAYER_OUT,
