@@ -91,7 +91,35 @@ static void check_x(struct qn_backend *be, struct layer_data *d)
     free(slopes);
 }
 
-static void check_layer(enum qn_pooling pooling, enum qn_activation activation)
+static void clear(struct layer_data *d, enum layer_array which)
+{
+    memset(d->array[which], 0, d->count[which] * sizeof(float));
+}
+
+static void check_shape(struct layer_shape shape)
+{
+    struct layer_data *d = layer_new(shape, 21);
+    clear(d, LAYER_D_WEIGHT);
+    clear(d, LAYER_D_BIAS);
+    clear(d, LAYER_D_GAIN);
+    clear(d, LAYER_D_SHIFT);
+    struct qn_backend *be = place_backend("ref", NULL, 1);
+    layer_run(be, d, true);
+    check_array(be, d, LAYER_WEIGHT, LAYER_D_WEIGHT);
+    if (shape.norm == LAYER_NO_NORM) {
+        check_array(be, d, LAYER_BIAS, LAYER_D_BIAS);
+    } else {
+        check_array(be, d, LAYER_GAIN, LAYER_D_GAIN);
+        check_array(be, d, LAYER_SHIFT, LAYER_D_SHIFT);
+    }
+    check_array(be, d, LAYER_C0, LAYER_D_C0);
+    check_x(be, d);
+    qn_backend_free(be);
+    layer_free(d);
+}
+
+static struct layer_shape shape_of(enum qn_pooling pooling,
+                                   enum qn_activation activation)
 {
     struct layer_shape shape = {.batch = 2,
                                 .steps = 4,
@@ -102,18 +130,7 @@ static void check_layer(enum qn_pooling pooling, enum qn_activation activation)
                                 .activation = activation,
                                 .drop = 0.25,
                                 .extra = 1};
-    struct layer_data *d = layer_new(shape, 21);
-    memset(d->array[LAYER_D_WEIGHT], 0,
-           d->count[LAYER_D_WEIGHT] * sizeof(float));
-    memset(d->array[LAYER_D_BIAS], 0, d->count[LAYER_D_BIAS] * sizeof(float));
-    struct qn_backend *be = place_backend("ref", NULL, 1);
-    layer_run(be, d, true);
-    check_array(be, d, LAYER_WEIGHT, LAYER_D_WEIGHT);
-    check_array(be, d, LAYER_BIAS, LAYER_D_BIAS);
-    check_array(be, d, LAYER_C0, LAYER_D_C0);
-    check_x(be, d);
-    qn_backend_free(be);
-    layer_free(d);
+    return shape;
 }
 
 static void qrnn_gradients_are_slopes(void **state)
@@ -121,7 +138,25 @@ static void qrnn_gradients_are_slopes(void **state)
     (void)state;
     for (int p = 0; p < 3; p++)
         for (int a = 0; a < 5; a++)
-            check_layer((enum qn_pooling)p, (enum qn_activation)a);
+            check_shape(shape_of((enum qn_pooling)p, (enum qn_activation)a));
+}
+
+/* With the smooth activation: statistics move many pre-activations at a time,
+ * some of them across a kink. */
+static void norm_zoneout_and_step_bias_gradients_are_slopes(void **state)
+{
+    (void)state;
+    for (int p = 0; p < 3; p++) {
+        struct layer_shape shape = shape_of((enum qn_pooling)p, QN_TANH);
+        shape.zoneout = 0.3;
+        shape.bias_steps = 3;
+        shape.bias_first = 2;
+        check_shape(shape);
+        shape.norm = LAYER_NORM_EVAL;
+        check_shape(shape);
+        shape.norm = LAYER_NORM_TRAIN;
+        check_shape(shape);
+    }
 }
 
 /* Embedding, decoder and loss in a row: the loss of ids under their own
@@ -213,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(qrnn_gradients_are_slopes),
+        cmocka_unit_test(norm_zoneout_and_step_bias_gradients_are_slopes),
         cmocka_unit_test(head_gradients_are_slopes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
