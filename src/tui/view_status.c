@@ -128,10 +128,8 @@ static void add_losses(struct line *l, const struct qn_lab_run *run)
         enum qn_level level = run->spec->data.level;
         qn_text_value(p->value, sizeof p->value,
                       qn_reading(level, run->best_loss));
-        if (l->labels) {
-            (void)snprintf(p->after, sizeof p->after, " %s",
-                           qn_reading_name(level));
-        }
+        /* The whole word would seldom find room. */
+        label(l, p, "", level == QN_LEVEL_WORD ? " ppl" : " bpc");
     }
 }
 

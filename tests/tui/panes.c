@@ -264,7 +264,7 @@ static void a_run_over_words_shows_its_perplexity(void **state)
     qn_canvas_init(&c, 1, 130);
     qn_view_status(&c, (struct qn_rect){0, 0, 1, 130}, &f.run, 1, &s);
     qn_canvas_dump(&c, false, &out);
-    assert_non_null(strstr(out.text, "best valid 4.792  120.5 perplexity |"));
+    assert_non_null(strstr(out.text, "best valid 4.792  120.5 ppl |"));
     assert_null(strstr(out.text, "bpc"));
     qn_str_free(&out);
     qn_canvas_fini(&c);
