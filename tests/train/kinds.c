@@ -20,9 +20,9 @@
 
 #define STEPS 200
 
-/* An epoch of characters is 40 segments, one of words 9: the cuts fall into
- * epochs in which the learning rate has decayed. Checkpoints and evaluations
- * come at 100, so that a stop there adds none. */
+/* An epoch of characters is 40 segments, one of words far less: the cuts fall
+ * into epochs in which the learning rate has decayed. Checkpoints and
+ * evaluations come at 100, so that a stop there adds none. */
 #define COMMON                                                                 \
     "steps=200", "eval.every=50 steps", "checkpoint.every=25", "stats.every=30"
 
@@ -184,8 +184,7 @@ static void all_of_them_on_the_cpu_backend(void **state)
     }
 }
 
-/* The losses and rates that these settings gave are not each other's: what is
- * compared above does depend on them. */
+/* So that the cuts above do fall into epochs of another rate. */
 static void decay_begins_after_its_epoch(void **state)
 {
     struct fixture *f = *state;
