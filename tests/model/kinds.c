@@ -1,6 +1,7 @@
 /* kinds.c - what holds for every kind of network: carried state, memory, chance
  * and running statistics. */
 #include "base/mem.h"
+#include "base/rng.h"
 #include "model/support.h"
 
 #include <math.h>
@@ -138,14 +139,18 @@ static void state_moves_to_another_pass(int kind)
     double carried = forward(&net, a, 7, 8, 1).loss_sum;
     assert_true(forward(&net, b, 7, 8, 1).loss_sum == carried);
     qn_pass_restart(b);
-    assert_true(forward(&net, b, 7, 8, 1).loss_sum != carried);
+    double anew = forward(&net, b, 7, 8, 1).loss_sum;
+    struct qn_pass *fresh = qn_test_pass(net.m, BATCH, 8, true);
+    assert_true(anew != carried);
+    assert_true(forward(&net, fresh, 7, 8, 1).loss_sum == anew);
+    qn_pass_free(fresh);
     free(state);
     qn_pass_free(a);
     qn_pass_free(b);
     close_net(&net);
 }
 
-static void carried_state_is_all_there_is(void **state)
+static void carried_state_moves_and_restarts(void **state)
 {
     (void)state;
     for (int kind = 0; kind < qn_test_n_kinds(); kind++) {
@@ -163,6 +168,8 @@ static void a_senseless_position_is_a_start(void **state)
              QN_SPEC("model.hidden=6", "model.bias=step", "seq=9"));
     struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, false);
     size_t len = qn_pass_state_len(p);
+    /* c of 6 in two layers, contexts of one vector of 64 and of 6. */
+    assert_int_equal(len, BATCH * (2 * 6 + 64 + 6) + 1);
     float *carried = qn_xcalloc(len, sizeof *carried);
     double start = forward(&net, p, 0, 8, 0).loss_sum;
     static const float wrong[] = {-1, 9, 1e30f, -1e30f, NAN, INFINITY};
@@ -179,6 +186,30 @@ static void a_senseless_position_is_a_start(void **state)
     free(carried);
     qn_pass_free(p);
     close_net(&net);
+}
+
+/* What an LSTM drops it still remembers: with one layer the state carried on
+ * is that of no dropout. */
+static void an_lstm_carries_what_it_had_before_dropout(void **state)
+{
+    (void)state;
+    struct net net;
+    struct qn_err err;
+    float carried[2][BATCH * 2 * 6];
+    for (int i = 0; i < 2; i++) {
+        open_net(&net, "cpu",
+                 QN_SPEC("model.cell=lstm", "model.layers=1", "model.hidden=6",
+                         i == 0 ? "model.dropout=0" : "model.dropout=0.5"));
+        struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+        (void)forward(&net, p, 0, 8, 0);
+        qn_pass_backward(p);
+        qn_pass_carry(p);
+        assert_int_equal(qn_pass_state_len(p), BATCH * 2 * 6);
+        assert_int_equal(qn_pass_read_state(p, carried[i], &err), QN_OK);
+        qn_pass_free(p);
+        close_net(&net);
+    }
+    assert_memory_equal(carried[0], carried[1], sizeof carried[0]);
 }
 
 /* --- steps -------------------------------------------------------------- */
@@ -329,6 +360,44 @@ static void evaluation_leaves_running_statistics_alone(void **state)
     close_net(&net);
 }
 
+/* --- zoneout ------------------------------------------------------------ */
+
+/* Whether the zoneout of that layer's unit lets its gate be used. */
+static bool is_used(int layer, int b, int t, int unit)
+{
+    uint64_t key = qn_rng_key(9, 4, (uint64_t)layer, QN_RNG_ZONEOUT);
+    uint32_t row = qn_rng_row(key, (uint64_t)b, (uint64_t)t);
+    return qn_rng_bits(row, (uint32_t)unit) >= qn_rng_threshold(0.4);
+}
+
+/* Where the key says so, and there alone, a cell is exactly as it was. */
+static void zoneout_keeps_the_cells_that_its_key_draws(void **state)
+{
+    (void)state;
+    enum { H = 10, STEPS = 8 };
+    for (int i = 0; i < 2; i++) {
+        struct net net;
+        struct qn_err err;
+        float c[BATCH * STEPS * H];
+        open_net(&net, qn_test_backends[i],
+                 QN_SPEC("model.hidden=10", "model.activation=tanh",
+                         "model.zoneout=0.4", "model.dropout=0.4"));
+        struct qn_pass *p = qn_test_pass(net.m, BATCH, STEPS, true);
+        (void)forward(&net, p, 0, STEPS, 4);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(qn_pass_cells(p, k, c, &err), QN_OK);
+            for (int at = 0; at < BATCH * STEPS * H; at++) {
+                int t = at / H % STEPS;
+                bool used = is_used(k, at / H / STEPS, t, at % H);
+                float before = t == 0 ? 0 : c[at - H];
+                assert_int_equal(c[at] != before, used);
+            }
+        }
+        qn_pass_free(p);
+        close_net(&net);
+    }
+}
+
 /* --- weight decay ------------------------------------------------------- */
 
 /* The gradient of one tensor after k times the weights was added to zeros. */
@@ -376,12 +445,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segment_by_segment_equals_one_long_pass),
-        cmocka_unit_test(carried_state_is_all_there_is),
+        cmocka_unit_test(carried_state_moves_and_restarts),
         cmocka_unit_test(a_senseless_position_is_a_start),
+        cmocka_unit_test(an_lstm_carries_what_it_had_before_dropout),
         cmocka_unit_test(a_step_without_carry_leaves_no_trace),
         cmocka_unit_test(a_running_pass_allocates_nothing),
         cmocka_unit_test(running_means_move_by_a_tenth_at_each_carry),
         cmocka_unit_test(evaluation_leaves_running_statistics_alone),
+        cmocka_unit_test(zoneout_keeps_the_cells_that_its_key_draws),
         cmocka_unit_test(l2_holds_for_what_was_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
