@@ -36,14 +36,15 @@ local OPTIONS = {
 local function check_options(options)
   local problems = {}
   if type(options) ~= "table" then
-    raise("usage", "qn.paper.activation_table: a table of options expected, got "
-                   .. type(options))
+    raise("usage", "qn.paper.activation_table: a table of options expected, "
+                   .. "got " .. type(options))
   end
   for name, value in pairs(options) do
     local option = OPTIONS[name]
     if not option then
-      problems[#problems + 1] = ("unknown option '%s' of qn.paper.activation_table")
-        :format(tostring(name))
+      problems[#problems + 1] =
+        ("unknown option '%s' of qn.paper.activation_table")
+          :format(tostring(name))
     elseif not option[2](value) then
       problems[#problems + 1] = ("%s: %s expected"):format(name, option[1])
     end
@@ -54,14 +55,21 @@ local function check_options(options)
   end
 end
 
--- The newest finished run of this preset that trained as long as it says; nil
--- when there is none.
+-- Whether a row of qn.runs() is done, or trains in this session: after Ctrl-C
+-- the same call goes on waiting.
+local function is_fit(row)
+  local trains = row.state == "running" or row.state == "held"
+  return row.state == "done" or (row.id ~= nil and trains)
+end
+
+-- The newest run of this preset that is to train as long as it says; nil when
+-- there is none.
 local function find_trained(name)
   local preset = qn.preset(name)
   local rows = assert(qn.runs())
   for i = #rows, 1, -1 do
     local row = rows[i]
-    if row.name == name and row.state == "done" then
+    if row.name == name and is_fit(row) then
       local run = qn.run(row.run)
       local config = run and run.config
       if config and config.steps == preset.steps
@@ -85,7 +93,7 @@ local function find_run(activation, options)
   local fresh = options.train or options.changes ~= nil
   local run = not fresh and find_trained(name)
   if run then
-    print(("%s: run %s, trained before"):format(activation, run.run))
+    print(("%s: run %s is %s"):format(activation, run.run, run.state))
     return run
   end
   print(("%s: training %s"):format(activation, name))
@@ -125,12 +133,14 @@ local function add_rows(rows, activation, found)
 end
 
 local function print_pooled(rows, split)
-  print(("\nTable 3: cell states c of all layers on the %s split, in percent"):format(split))
-  print(("near zero: |c| < %g%21s%10s%12s"):format(NEAR, "paper", "ours", "difference"))
+  print(("\nTable 3: cell states c of all layers on the %s split, in percent")
+    :format(split))
+  print(("near zero: |c| < %g%21s%10s%12s")
+    :format(NEAR, "paper", "ours", "difference"))
   for i, row in ipairs(rows) do
     print(("%-8s%-18s%11.2f%10.2f%+12.2f"):format(
-      i % #SHARES == 1 and row.activation or "", row.share, row.paper, row.ours,
-      row.difference))
+      i % #SHARES == 1 and row.activation or "", row.share, row.paper,
+      row.ours, row.difference))
   end
 end
 
@@ -158,7 +168,8 @@ end
 
 local rows_meta = {
   __tostring = function(rows)
-    return ("%d rows of activation, share, paper, ours, difference, layers"):format(#rows)
+    return ("%d rows of activation, share, paper, ours, difference, layers")
+      :format(#rows)
   end,
 }
 
@@ -188,7 +199,8 @@ return setmetatable({}, {
       tostring(name)))
   end,
   __newindex = function(_, name)
-    raise("usage", ("qn.paper is closed: '%s' cannot be set"):format(tostring(name)))
+    raise("usage", ("qn.paper is closed: '%s' cannot be set"):format(
+      tostring(name)))
   end,
   __pairs = function() return next, paper end,
   __tostring = function() return "qn.paper, see qn.help(\"paper\")" end,
