@@ -279,6 +279,50 @@ static void a_running_pass_allocates_nothing(void **state)
     }
 }
 
+/* Gradients and running statistics after a step on this pool. */
+static float *trained_on(struct qn_pool *pool, int kind, float **weights)
+{
+    struct net net = {.spec = noisy(qn_test_kind(kind))};
+    struct qn_err err;
+    assert_int_equal(qn_backend_new("cpu", pool, 3, &net.be, &err), QN_OK);
+    net.m = qn_test_model(net.be, &net.spec, VOCAB);
+    net.ids = qn_test_ids(BATCH * LEN, VOCAB, 21);
+    net.targets = qn_test_ids(BATCH * LEN, VOCAB, 22);
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    (void)forward(&net, p, 0, 7, 1);
+    qn_pass_carry(p);
+    (void)forward(&net, p, 7, 8, 2);
+    qn_pass_backward(p);
+    float *grads = qn_test_read(net.m, qn_model_grads(net.m));
+    *weights = weights_of(&net);
+    qn_pass_free(p);
+    close_net(&net);
+    return grads;
+}
+
+static void results_do_not_depend_on_who_computes_them(void **state)
+{
+    (void)state;
+    struct qn_pool *pool = qn_pool_new(3);
+    for (int kind = 0; kind < qn_test_n_kinds(); kind++) {
+        struct qn_spec spec = qn_test_kind(kind);
+        struct qn_param_list list;
+        float *weights[2];
+        qn_param_list_init(&list, &spec, VOCAB);
+        float *alone = trained_on(NULL, kind, &weights[0]);
+        float *together = trained_on(pool, kind, &weights[1]);
+        assert_memory_equal(alone, together, list.trained * sizeof *alone);
+        assert_memory_equal(weights[0], weights[1],
+                            list.count * sizeof *weights[0]);
+        free(alone);
+        free(together);
+        free(weights[0]);
+        free(weights[1]);
+        qn_param_list_fini(&list);
+    }
+    qn_pool_free(pool);
+}
+
 /* --- running statistics ------------------------------------------------- */
 
 static const struct qn_param *find(const struct qn_param_list *list,
@@ -450,6 +494,7 @@ int main(void)
         cmocka_unit_test(an_lstm_carries_what_it_had_before_dropout),
         cmocka_unit_test(a_step_without_carry_leaves_no_trace),
         cmocka_unit_test(a_running_pass_allocates_nothing),
+        cmocka_unit_test(results_do_not_depend_on_who_computes_them),
         cmocka_unit_test(running_means_move_by_a_tenth_at_each_carry),
         cmocka_unit_test(evaluation_leaves_running_statistics_alone),
         cmocka_unit_test(zoneout_keeps_the_cells_that_its_key_draws),
