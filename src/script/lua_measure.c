@@ -140,8 +140,10 @@ static void check_near(lua_State *L, struct qn_str *problems, struct request *r,
     r->what.near = usual;
     if (type == LUA_TNUMBER) {
         r->what.near = (double)lua_tonumber(L, -1);
-        if (!(r->what.near > 0 && r->what.near <= 1e6)) {
-            complain(problems, "near: must be above 0 and at most 1e6");
+        if (!qn_lua_is_threshold(r->what.near)) {
+            qn_str_addf(problems, "%snear: must be %s",
+                        problems->len > 0 ? "\n" : "",
+                        qn_key_find("stats.near")->range_text);
         }
     } else if (type != LUA_TNIL) {
         complain_type(L, problems, "near", "a number");

@@ -6,6 +6,7 @@
  */
 #include "script/lua_stats.h"
 
+#include "nn/settings.h"
 #include "script/lua_run.h"
 #include "script/state.h"
 
@@ -244,6 +245,12 @@ int qn_lua_run_stats(lua_State *L)
 
 /* --- methods ------------------------------------------------------------- */
 
+bool qn_lua_is_threshold(double t)
+{
+    return (float)t >= qn_hist_edge(0) &&
+           (float)t <= qn_hist_edge(QN_HIST_EDGES - 1);
+}
+
 /* Push the counts behind the stats at index 1, or raise. */
 static void push_counts_of(lua_State *L)
 {
@@ -262,11 +269,10 @@ static int l_at(lua_State *L)
 {
     push_counts_of(L);
     double threshold = (double)luaL_checknumber(L, 2);
-    if (!(threshold > 0 && threshold <= 1e6)) {
+    if (!qn_lua_is_threshold(threshold)) {
         return qn_lua_raisef(L, "usage",
-                             "stats:at: the threshold is %g, must be above 0 "
-                             "and at most 1e6",
-                             threshold);
+                             "stats:at: the threshold is %g, must be %s",
+                             threshold, qn_key_find("stats.near")->range_text);
     }
     push_table(L, lua_gettop(L), threshold);
     return 1;

@@ -22,6 +22,9 @@ void qn_lua_push_stats(lua_State *L, const struct qn_stats_record *r,
 /* c when it was counted, else the first that was. */
 enum qn_quantity qn_lua_first_counted(unsigned of);
 
+/* Whether bins know about t: the range of stats.near. NaN is outside. */
+bool qn_lua_is_threshold(double t);
+
 /* Whether the value at index is such a table. */
 bool qn_lua_is_stats(lua_State *L, int index);
 const struct qn_lua_doc *qn_lua_stats_docs(void);

@@ -48,6 +48,12 @@ assert(not ok and e.code == "usage" and #e.items == 5, tostring(e))
 assert(not pcall(run.measure, run, { spilt = "test" }))
 assert(not pcall(best.at, best, 0) and not pcall(best.at, {}, 1))
 assert(not pcall(best.at, best, 0 / 0))
+for _, t in ipairs { 1e-60, 9e-6, 1001, math.huge, 0 / 0 } do
+  ok, e = pcall(run.measure, run, { near = t })
+  assert(not ok and e.message:find("near: must be 1e-5..1e3", 1, true))
+  ok, e = pcall(best.at, best, t)
+  assert(not ok and e.message:find("must be 1e-5..1e3", 1, true))
+end
 assert(not pcall(function() return best.naer end))
 local nothing, _, code = run:measure{ checkpoint = 3 }
 assert(nothing == nil and code == "not_found")
