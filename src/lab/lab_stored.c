@@ -173,7 +173,8 @@ static bool read_stats(void *user, const json_t *line)
     memset(run->stats, 0, sizeof *run->stats);
     run->stats->step = int_of(line, "step");
     read_extent(run->stats, layers);
-    bool sane = threshold > 0 && threshold <= (double)FLT_MAX;
+    /* A histogram keeps it as a float, which must be above 0, too. */
+    bool sane = threshold >= (double)FLT_MIN && threshold <= (double)FLT_MAX;
     init_hists(run->stats, sane ? threshold : run->spec.stats.near);
     size_t i;
     const json_t *entry;

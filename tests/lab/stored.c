@@ -109,6 +109,15 @@ static void a_damaged_line_of_statistics_is_survived(void **state)
     assert_true(r->layer[1][QN_CELL].threshold == 0.1f);
 }
 
+static void a_threshold_that_no_float_is_gives_way_to_the_setting(void **state)
+{
+    struct lab_fixture *f = *state;
+    const struct qn_stats_record *r = read_back(
+        f, "{\"event\":\"stats\",\"step\":9,\"threshold\":1e-60,\"layers\":["
+           "{\"layer\":1,\"of\":\"c\",\"n_near\":1}],\"bins\":[{}]}");
+    assert_true(r->layer[0][QN_CELL].threshold == 0.1f);
+}
+
 static void a_stored_run_shows_what_the_live_one_did(void **state)
 {
     struct lab_fixture *f = *state;
@@ -294,6 +303,7 @@ int main(void)
         WITH_LAB(steps_that_the_ring_dropped_come_from_the_folder),
         WITH_LAB(quantities_are_told_apart_by_what_their_entries_say),
         WITH_LAB(a_damaged_line_of_statistics_is_survived),
+        WITH_LAB(a_threshold_that_no_float_is_gives_way_to_the_setting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
