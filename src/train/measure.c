@@ -100,6 +100,11 @@ static enum qn_status begin(struct qn_measure *m, enum qn_split split,
         return qn_fail(err, QN_EUSAGE, "the run has no %s split",
                        qn_split_name(split));
     }
+    if (n == 1) {
+        return qn_fail(err, QN_EUSAGE,
+                       "the %s split has one symbol only, nothing to predict",
+                       qn_split_name(split));
+    }
     status = ready_pass(m, err);
     if (status != QN_OK) {
         return status;

@@ -112,7 +112,8 @@ static enum qn_status open_stored(struct qn_stored *own, const char *checkpoint,
     }
     if (status == QN_OK) {
         find_other_text(own, &was);
-        status = qn_text_vocab(own->run_path, &own->spec, &own->vocab, err);
+        /* As it was written: the text is then checked against it. */
+        status = qn_text_vocab(own->run_path, &was, &own->vocab, err);
     }
     if (status == QN_OK) {
         status = load_model(own, folder, err);

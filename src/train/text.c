@@ -1,7 +1,10 @@
 /* text.c - the corpus and the vocabulary of a run, as its spec names them. */
 #include "train/text.h"
 
+#include "base/file.h"
 #include "store/run_dir.h"
+
+#include <stdlib.h>
 
 static enum qn_symbol_kind kind_of(const struct qn_spec *spec)
 {
@@ -63,5 +66,10 @@ enum qn_status qn_text_vocab(const char *run_path, const struct qn_spec *spec,
                                         text.data, text.len, out, err)
                  : qn_vocab_parse(kind, text.data, text.len, out, err);
     qn_bytes_free(&text);
-    return status != QN_OK ? qn_fail_in(err, status, run_path) : QN_OK;
+    if (status != QN_OK) {
+        char *path = qn_path_join(run_path, "vocab.txt");
+        (void)qn_fail_in(err, status, path);
+        free(path);
+    }
+    return status;
 }

@@ -156,6 +156,8 @@ static void an_unknown_run_or_checkpoint_is_one_sentence(void **state)
     expect("eval there --split dev", 2, "dev");
     expect("eval there batch=3", 2, "batch");
     expect("eval there data.test=0 --split test", 2, "test");
+    expect("eval there data.level=word", 2,
+           "data.level is word, the vocabulary of the run holds characters");
     expect("stats there --near x", 2, "--near");
     expect("stats there --near 0.1,,1", 2, "--near");
     expect("stats there --near 0.1,-1", 2, "is -1");
@@ -166,6 +168,23 @@ static void an_unknown_run_or_checkpoint_is_one_sentence(void **state)
     expect("sample there --prompt 'THE Q'", 2, "T");
     expect("resume there model.hidden=5", 2, "model.hidden");
     expect("eval thera", 1, "there");
+}
+
+static void a_text_that_does_not_suit_the_run_says_why(void **state)
+{
+    (void)state;
+    write_file("one.txt", "t", 1);
+    free(quern_out("train " TINY " data.level=word steps=2 name=words"));
+    expect("eval words data.level=char", 2,
+           "data.level is char, the vocabulary of the run holds words");
+    expect("eval words data.valid=one.txt data.level=byte", 2, "holds words");
+    free(quern_out("train " TINY " steps=2 name=letters"));
+    expect("eval letters data.valid=one.txt", 2,
+           "the valid split has one symbol only, nothing to predict");
+    expect("stats letters data.test=one.txt --split test", 2,
+           "the test split has one symbol only");
+    assert_int_equal(sh("echo >>store/*-letters/vocab.txt"), 0);
+    expect("eval letters", 1, "-letters/vocab.txt: line ");
 }
 
 static void a_mistake_leaves_no_run_behind(void **state)
@@ -249,6 +268,7 @@ int main(void)
         WITH_SHELL(what_does_not_fit_into_memory_says_how_much_it_wants),
         WITH_SHELL(a_store_that_cannot_be_written_is_named),
         WITH_SHELL(an_unknown_run_or_checkpoint_is_one_sentence),
+        WITH_SHELL(a_text_that_does_not_suit_the_run_says_why),
         WITH_SHELL(a_mistake_leaves_no_run_behind),
         WITH_SHELL(output_that_cannot_be_written_is_a_failure),
         WITH_SHELL(a_closed_output_does_not_spoil_the_run),
