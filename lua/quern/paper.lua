@@ -62,6 +62,13 @@ local function is_fit(row)
   return row.state == "done" or (row.id ~= nil and trains)
 end
 
+-- A preset's runs are called as it is or, by the command line, with a number.
+local function is_of_preset(run_name, name)
+  local rest = run_name:sub(#name + 1)
+  return run_name:sub(1, #name) == name
+         and (rest == "" or rest:match("^%-%d+$") ~= nil)
+end
+
 -- The newest run of this preset that is to train as long as it says; nil when
 -- there is none.
 local function find_trained(name)
@@ -69,7 +76,7 @@ local function find_trained(name)
   local rows = assert(qn.runs())
   for i = #rows, 1, -1 do
     local row = rows[i]
-    if row.name == name and is_fit(row) then
+    if is_of_preset(row.name, name) and is_fit(row) then
       local run = qn.run(row.run)
       local config = run and run.config
       if config and config.steps == preset.steps

@@ -61,6 +61,21 @@ assert(message:find("scripts/get-data ptb", 1, true), message)
 assert(message:find("ptb.train.txt", 1, true), message)
 assert(#qn.runs() == 3)
 
+-- A run of the preset's length is found, also by the command line's name for it.
+tiny.steps, tiny.batch, tiny.seq = nil, 8, 10
+tiny.model.hidden, tiny.model.embed = 2, 2
+tiny.eval, tiny.checkpoint = { every = "9 epochs" }, { every = "9 epochs" }
+tiny.name = "ptb-word/relu-200-1"
+local long = assert(qn.train(qn.preset("ptb-word/relu-200", tiny)))
+long:wait()
+tiny.name = "ptb-word/relu-200-code-1"
+assert(qn.train(qn.preset("ptb-word/relu-200", tiny))):wait()
+print = record
+given.relu = nil
+local found = assert(qn.paper.activation_table { runs = given })
+print = real_print
+assert(found[4].run == long.run and found[1].run == rows[1].run)
+
 -- Mistakes name the script's line.
 local function refuses(options, part)
   local ok, e = pcall(qn.paper.activation_table, options)
