@@ -80,7 +80,7 @@ static void candidate_elu_grad(float *restrict z, const float *restrict dz,
 
 /* Inlined with 'pooling' and 'dual' constant, so that each use is one loop
  * without choices. The blocks of 'gates' are told apart by offset. */
-static inline void cell_loop(float *restrict h, const struct qn_cell *cell,
+static inline void cell_loop(float *restrict h, const struct qn_qrnn_cell *cell,
                              enum qn_pooling pooling, bool dual)
 {
     const size_t n = cell->hidden;
@@ -98,7 +98,7 @@ static inline void cell_loop(float *restrict h, const struct qn_cell *cell,
     }
 }
 
-static void cell(float *h, const struct qn_cell *k)
+static void cell(float *h, const struct qn_qrnn_cell *k)
 {
     switch (k->pooling) {
     case QN_POOL_F:
@@ -124,7 +124,7 @@ static void cell(float *h, const struct qn_cell *k)
 
 static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
                                   const float *restrict dh,
-                                  const struct qn_cell *cell,
+                                  const struct qn_qrnn_cell *cell,
                                   enum qn_pooling pooling, bool dual)
 {
     const size_t n = cell->hidden;
@@ -159,7 +159,7 @@ static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
 }
 
 static void cell_grad(float *dc, float *dz, const float *dh,
-                      const struct qn_cell *k)
+                      const struct qn_qrnn_cell *k)
 {
     switch (k->pooling) {
     case QN_POOL_F:

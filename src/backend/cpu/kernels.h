@@ -14,7 +14,7 @@
 #include "backend/backend.h"
 
 /* One step of one sequence. gates [G*H] holds activated blocks. */
-struct qn_cell {
+struct qn_qrnn_cell {
     enum qn_pooling pooling;
     bool dual; /* two candidate blocks */
     size_t hidden;
@@ -80,11 +80,11 @@ struct qn_kernels {
                               float alpha, size_t n);
 
     /* c[t] and h[t] from the gates. h may be any array but c. */
-    void (*cell)(float *h, const struct qn_cell *cell);
+    void (*cell)(float *h, const struct qn_qrnn_cell *cell);
     /* gates: f, o, i become gradients of their pre-activations. dz [H]: the
      * gradient of z. dc [H]: in from t+1, out for t-1. dh [H]: of h[t]. */
     void (*cell_grad)(float *dc, float *dz, const float *dh,
-                      const struct qn_cell *cell);
+                      const struct qn_qrnn_cell *cell);
 
     /* gates: activated in place. c[t], and h[t] = o tanh(c[t]). */
     void (*lstm_cell)(float *h, const struct qn_lstm_cell *cell);

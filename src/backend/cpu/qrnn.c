@@ -33,7 +33,7 @@ static void forward_step(const struct qn_qrnn_job *job, int b, int t)
 {
     const struct qn_kernels *k = job->kernels;
     const struct qn_qrnn *l = job->layer;
-    struct qn_cell cell = qn_qrnn_cell(job, b, t);
+    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t);
     float *f = cell.gates + job->candidates;
     float *out = qn_row(&l->out, b, t);
 

@@ -37,7 +37,7 @@ size_t qn_qrnn_row(const struct qn_qrnn_job *job, int b, int t);
 /* The pre-activations of a step before they were normalised. */
 const float *qn_qrnn_raw(const struct qn_qrnn_job *job, int b, int t);
 /* The cell step (b, t), its pointers set. */
-struct qn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t);
+struct qn_qrnn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t);
 struct qn_drop qn_qrnn_drop(const struct qn_mask *mask, int b, int t);
 
 #endif

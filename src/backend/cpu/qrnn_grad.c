@@ -59,7 +59,7 @@ static void backward_step(const struct qn_qrnn_job *job,
 {
     const struct qn_kernels *k = job->kernels;
     const struct qn_qrnn *l = job->layer;
-    struct qn_cell cell = qn_qrnn_cell(job, b, t);
+    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t);
     const float *dh = qn_row(&job->grad->d_out, b, t);
     if (job->dropout.on) {
         struct qn_drop drop = qn_qrnn_drop(&job->dropout, b, t);

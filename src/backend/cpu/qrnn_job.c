@@ -105,13 +105,13 @@ const float *qn_qrnn_raw(const struct qn_qrnn_job *job, int b, int t)
            qn_qrnn_row(job, b, t) * job->outputs;
 }
 
-struct qn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t)
+struct qn_qrnn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t)
 {
     const struct qn_qrnn *l = job->layer;
     float *cells = qn_floats(l->cells);
     size_t row = qn_qrnn_row(job, b, t);
     size_t at = row * job->hidden;
-    struct qn_cell cell = {
+    struct qn_qrnn_cell cell = {
         .pooling = l->pooling,
         .dual = job->candidates > job->hidden,
         .hidden = job->hidden,
