@@ -241,6 +241,9 @@ struct qn_backend_ops {
                         struct qn_tensor d_weight, struct qn_tensor d_bias,
                         struct qn_tensor d_y, struct qn_seq x,
                         struct qn_tensor weight);
+    /* As qrnn_workspace; of x only the shape is read. */
+    size_t (*linear_workspace)(struct qn_backend *be, const struct qn_seq *x,
+                               size_t vocab);
 
     /* Softmax cross-entropy in place. logits [rows, V]; targets [rows], a
      * negative target does not count. Adds loss and count to the step's result;

@@ -28,6 +28,15 @@ static size_t ref_lstm_workspace(struct qn_backend *be, const struct qn_lstm *l)
     return 0;
 }
 
+static size_t ref_linear_workspace(struct qn_backend *be,
+                                   const struct qn_seq *x, size_t vocab)
+{
+    (void)be;
+    (void)x;
+    (void)vocab;
+    return 0;
+}
+
 static const struct qn_backend_ops ref_ops = {
     .name = "ref",
     .free = ref_free,
@@ -52,6 +61,7 @@ static const struct qn_backend_ops ref_ops = {
     .lstm_workspace = ref_lstm_workspace,
     .linear = qn_ref_linear,
     .linear_grad = qn_ref_linear_grad,
+    .linear_workspace = ref_linear_workspace,
     .softmax_xent = qn_ref_softmax_xent,
     .step_begin = qn_host_step_begin,
     .grad_norm = qn_ref_grad_norm,

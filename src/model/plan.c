@@ -15,12 +15,15 @@ static bool same_shapes(const struct qn_layout *l, int a, int b)
            l->width[a + 1] == l->width[b + 1];
 }
 
-/* A backend uses one workspace for all layers, as large as the largest needs.
- * Most layers are shaped as the one before them and need not be asked. */
+/* A backend uses one workspace for all layers and the decoder, as large as the
+ * largest needs. Most layers are shaped as the one before them and need not be
+ * asked. */
 static size_t workspace_of(const struct qn_layout *l,
-                           const struct qn_spec *spec, struct qn_backend *be)
+                           const struct qn_spec *spec, int vocab,
+                           struct qn_backend *be)
 {
-    size_t most = 0;
+    struct qn_seq last = qn_layout_input(l, l->layers, l->steps);
+    size_t most = be->ops->linear_workspace(be, &last, (size_t)vocab);
     for (int k = 0; k < l->layers; k++) {
         if (k > 0 && same_shapes(l, k, k - 1)) {
             continue;
@@ -69,8 +72,8 @@ void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
     size_t save_model = qn_size_mul(2, weights);
     size_t save_state =
         qn_size_add(moments, qn_size_mul(train.carried, sizeof(float)));
-    size_t train_work = workspace_of(&train, spec, be);
-    size_t eval_work = workspace_of(&eval, spec, be);
+    size_t train_work = workspace_of(&train, spec, vocab, be);
+    size_t eval_work = workspace_of(&eval, spec, vocab, be);
     struct qn_memory_plan plan = {
         .parameters = weights,
         .gradients = trained,

@@ -1,5 +1,6 @@
 /* linear.c - the decoder of the cpu backend against ref. */
 #include "place.h"
+#include "backend/cpu/cpu.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "support/numbers.h"
@@ -121,10 +122,38 @@ static void products_and_gradients_agree_with_ref(void **state)
     check_case((struct linear_case){150, 15, 6, 40, 1, 0});
 }
 
+static size_t workspace_of(struct qn_backend *be, const struct linear_case *c)
+{
+    struct qn_seq x = {.batch = c->batch, .steps = c->steps, .width = c->width};
+    return be->ops->linear_workspace(be, &x, (size_t)c->vocab);
+}
+
+/* Windows are copied where sequences have a history in between. */
+static void the_workspace_is_counted(void **state)
+{
+    (void)state;
+    const struct linear_case cases[] = {
+        {1, 1, 33, 17, 0, 0}, {5, 3, 9, 50, 2, 4}, {3, 4, 6, 10000, 1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int slices = 1; slices <= 3; slices++) {
+            struct qn_backend *be = place_backend("cpu", NULL, slices);
+            struct qn_cpu *cpu = (struct qn_cpu *)be;
+            struct linear_result r = run(be, &cases[i]);
+            assert_int_equal(workspace_of(be, &cases[i]),
+                             cpu->work_count * sizeof(float));
+            free_result(&r);
+            qn_backend_free(be);
+        }
+    struct qn_backend *ref = place_backend("ref", NULL, 1);
+    assert_int_equal(workspace_of(ref, &cases[0]), 0);
+    qn_backend_free(ref);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_and_gradients_agree_with_ref),
+        cmocka_unit_test(the_workspace_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* plan.c - parameters are counted, memory is foreseen, and its lack is said. */
+#include "backend/cpu/cpu.h"
 #include "base/mem.h"
 #include "model/support.h"
 
@@ -245,6 +246,43 @@ static void the_plan_is_what_is_allocated(void **state)
     }
 }
 
+/* A step in training, dropout off: the cpu backend's workspace after it. */
+static size_t workspace_of_a_step(struct qn_backend *be,
+                                  const struct qn_spec *spec, int vocab)
+{
+    struct qn_model *m = qn_test_model(be, spec, vocab);
+    struct qn_pass *p = qn_test_pass(m, spec->batch, spec->seq, true);
+    size_t n = (size_t)spec->batch * (size_t)spec->seq;
+    int32_t *ids = qn_test_ids(n, vocab, 1);
+    struct qn_segment seg = {.ids = ids, .targets = ids, .steps = spec->seq};
+    (void)qn_test_forward(m, p, &seg);
+    qn_pass_backward(p);
+    free(ids);
+    qn_pass_free(p);
+    qn_model_free(m);
+    return ((struct qn_cpu *)be)->work_count * sizeof(float);
+}
+
+/* The layers want most of it with few symbols, the decoder with many. */
+static void the_plan_covers_the_workspace_of_layers_and_decoder(void **state)
+{
+    (void)state;
+    size_t planned[2];
+    for (int many = 0; many < 2; many++) {
+        int vocab = many ? 10000 : 17;
+        struct qn_spec spec = middling();
+        struct qn_memory_plan plan;
+        struct qn_backend *be = qn_test_backend("cpu");
+        qn_model_plan(&spec, vocab, spec.batch, be, &plan);
+        assert_int_equal(workspace_of_a_step(be, &spec, vocab), plan.workspace);
+        planned[many] = plan.workspace;
+        qn_backend_free(be);
+    }
+    /* At least one slice's copy of the decoder's gradient. */
+    assert_true(planned[1] >= 10000 * 12 * sizeof(float));
+    assert_true(planned[0] < planned[1]);
+}
+
 static void moments_are_those_of_the_optimiser(void **state)
 {
     (void)state;
@@ -358,6 +396,7 @@ int main(void)
         cmocka_unit_test(blocks_begin_apart_or_at_their_constants),
         cmocka_unit_test(norms_begin_as_in_the_paper),
         cmocka_unit_test(the_plan_is_what_is_allocated),
+        cmocka_unit_test(the_plan_covers_the_workspace_of_layers_and_decoder),
         cmocka_unit_test(moments_are_those_of_the_optimiser),
         cmocka_unit_test(every_failed_allocation_is_said_and_leaves_nothing),
         cmocka_unit_test(sizes_beyond_all_memory_do_not_wrap_round),

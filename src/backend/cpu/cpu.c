@@ -38,6 +38,7 @@ static const struct qn_backend_ops cpu_ops = {
     .lstm_workspace = qn_cpu_lstm_workspace,
     .linear = qn_cpu_linear,
     .linear_grad = qn_cpu_linear_grad,
+    .linear_workspace = qn_cpu_linear_workspace,
     .softmax_xent = qn_cpu_softmax_xent,
     .step_begin = qn_host_step_begin,
     .grad_norm = qn_cpu_grad_norm,

@@ -43,6 +43,8 @@ void qn_cpu_linear_grad(struct qn_backend *be, struct qn_seq d_x,
                         struct qn_tensor d_weight, struct qn_tensor d_bias,
                         struct qn_tensor d_y, struct qn_seq x,
                         struct qn_tensor weight);
+size_t qn_cpu_linear_workspace(struct qn_backend *be, const struct qn_seq *x,
+                               size_t vocab);
 
 void qn_cpu_embed(struct qn_backend *be, struct qn_seq out,
                   struct qn_tensor table, struct qn_tensor ids,

@@ -20,24 +20,45 @@ struct linear_job {
     size_t product_work;
 };
 
-static struct linear_job open_job(struct qn_cpu *cpu, struct qn_tensor y,
-                                  const struct qn_seq *x,
-                                  struct qn_tensor weight, size_t outputs)
+/* Shapes only: neither tensors nor work are touched. */
+static struct linear_job open_job(struct qn_cpu *cpu, const struct qn_seq *x,
+                                  size_t outputs)
 {
     struct linear_job job = {
         .kernels = cpu->kernels,
         .product = {.kernels = cpu->kernels,
                     .x = *x,
                     .window = 1,
-                    .outputs = outputs,
-                    .weight = qn_floats(weight),
-                    .y = qn_floats(y)},
+                    .outputs = outputs},
         .batch = {x->batch, x->steps, cpu->host.slices, BLOCK_ROWS},
+        .partials = {.n_weight = outputs * (size_t)x->width,
+                     .n_bias = outputs,
+                     .slices = cpu->host.slices},
     };
     int rows = qn_largest_block(&job.batch);
     job.product_work = qn_lines(qn_product_work(&job.product, rows));
     job.task_work = job.product_work + qn_lines(outputs);
     return job;
+}
+
+static size_t tasks_work(const struct linear_job *job)
+{
+    return (size_t)job->batch.slices * job->task_work;
+}
+
+/* Floats for the way back; forward takes the first tasks_work of them. */
+static size_t job_work(const struct linear_job *job)
+{
+    const struct qn_partials *p = &job->partials;
+    return tasks_work(job) +
+           qn_partials_work(p->slices, p->n_weight, p->n_bias);
+}
+
+size_t qn_cpu_linear_workspace(struct qn_backend *be, const struct qn_seq *x,
+                               size_t vocab)
+{
+    struct linear_job job = open_job((struct qn_cpu *)be, x, vocab);
+    return job_work(&job) * sizeof(float);
 }
 
 static float *task_work(const struct linear_job *job, int task)
@@ -69,9 +90,11 @@ void qn_cpu_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
 {
     struct qn_cpu *cpu = (struct qn_cpu *)be;
     qn_check_linear(y, &x, weight, bias);
-    struct linear_job job = open_job(cpu, y, &x, weight, bias.count);
+    struct linear_job job = open_job(cpu, &x, bias.count);
+    job.product.weight = qn_floats(weight);
     job.product.bias = qn_floats(bias);
-    job.work = qn_cpu_work(cpu, (size_t)job.batch.slices * job.task_work);
+    job.product.y = qn_floats(y);
+    job.work = qn_cpu_work(cpu, tasks_work(&job));
     if (job.work)
         qn_pool_run(cpu->host.pool, job.batch.slices, forward_slice, &job);
 }
@@ -111,20 +134,16 @@ void qn_cpu_linear_grad(struct qn_backend *be, struct qn_seq d_x,
     qn_check_linear(d_y, &x, weight, d_bias);
     qn_check_linear(d_y, &d_x, d_weight, d_bias);
     QN_ASSERT(d_x.batch == x.batch && d_x.steps == x.steps);
-    struct linear_job job = open_job(cpu, d_y, &x, weight, d_bias.count);
-    int slices = job.batch.slices;
-    size_t all = (size_t)slices * job.task_work;
-    job.work = qn_cpu_work(
-        cpu, all + qn_partials_work(slices, weight.count, d_bias.count));
+    struct linear_job job = open_job(cpu, &x, d_bias.count);
+    job.work = qn_cpu_work(cpu, job_work(&job));
     if (!job.work)
         return;
+    job.product.weight = qn_floats(weight);
+    job.product.y = qn_floats(d_y);
     job.d_x = d_x;
     job.partials.d_weight = qn_floats(d_weight);
     job.partials.d_bias = qn_floats(d_bias);
-    job.partials.n_weight = weight.count;
-    job.partials.n_bias = d_bias.count;
-    job.partials.slices = slices;
-    qn_partials_open(&job.partials, job.work + all);
-    qn_pool_run(cpu->host.pool, slices, backward_slice, &job);
+    qn_partials_open(&job.partials, job.work + tasks_work(&job));
+    qn_pool_run(cpu->host.pool, job.batch.slices, backward_slice, &job);
     qn_partials_add(cpu, &job.partials, &job.batch);
 }
