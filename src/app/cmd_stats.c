@@ -71,8 +71,11 @@ static void turn(struct qn_hist *h, double t)
     uint64_t real = s.count - h->n_nan;
     h->n_negative = (uint64_t)llround(s.negative * (double)s.count);
     h->n_positive = (uint64_t)llround(s.positive * (double)s.count);
-    uint64_t beyond = h->n_negative + h->n_positive;
-    h->n_near = real > beyond ? real - beyond : 0;
+    /* Both may have been rounded up. */
+    if (h->n_positive > real - h->n_negative) {
+        h->n_positive = real - h->n_negative;
+    }
+    h->n_near = real - h->n_negative - h->n_positive;
     h->threshold = (float)t;
 }
 
