@@ -4,6 +4,7 @@
 #include "backend/private.h"
 
 #include <cblas.h>
+#include <limits.h>
 
 void qn_gemm_one_thread(void)
 {
@@ -16,22 +17,32 @@ const char *qn_backend_blas_kernel(void)
     return openblas_get_corename();
 }
 
-/* One row times a matrix: without the packing of a full product, which would
- * read and write the matrix once more. */
-static void one_row(const struct qn_gemm *g)
+/* Row i times a matrix: without the packing of a full product, which would read
+ * and write the matrix once more. */
+static void one_row(const struct qn_gemm *g, size_t i)
 {
     int rows = g->trans_b ? g->n : g->k;
     int cols = g->trans_b ? g->k : g->n;
     cblas_sgemv(CblasRowMajor, g->trans_b ? CblasNoTrans : CblasTrans, rows,
-                cols, 1.0f, g->b, (int)g->ldb, g->a, 1, g->beta, g->c, 1);
+                cols, 1.0f, g->b, (int)g->ldb, g->a + i * g->lda, 1, g->beta,
+                g->c + i * g->ldc, 1);
+}
+
+/* The BLAS takes distances as int. Rows of one step of a recurrence lie a whole
+ * sequence apart, which may be more. */
+static bool too_far_apart(const struct qn_gemm *g)
+{
+    return g->lda > INT_MAX || g->ldc > INT_MAX;
 }
 
 void qn_gemm(const struct qn_gemm *g)
 {
-    if (g->m == 1 && !g->trans_a) {
-        one_row(g);
+    if (!g->trans_a && (g->m == 1 || too_far_apart(g))) {
+        for (int i = 0; i < g->m; i++)
+            one_row(g, (size_t)i);
         return;
     }
+    QN_ASSERT(!too_far_apart(g) && g->ldb <= INT_MAX);
     cblas_sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans,
                 g->trans_b ? CblasTrans : CblasNoTrans, g->m, g->n, g->k, 1.0f,
                 g->a, (int)g->lda, g->b, (int)g->ldb, g->beta, g->c,
