@@ -51,6 +51,10 @@ one: 0.0 MB, fetched as 0.0 MB
     nobody's (c)"
 expect 1 "get-data: there is no set 'other'; there are: few one" other
 expect 1 "get-data: nowhere: no such folder" few --from nowhere
+saved=$XDG_DATA_HOME
+unset XDG_DATA_HOME
+HOME= expect 1 "get-data: there is no HOME; --to DIR says where to" few
+export XDG_DATA_HOME="$saved"
 expect 2 "usage: get-data [NAME... [--from DIR] [--to DIR]]" few --from
 expect 2 "usage: get-data [NAME... [--from DIR] [--to DIR]]" --what
 
@@ -58,25 +62,30 @@ expect 2 "usage: get-data [NAME... [--from DIR] [--to DIR]]" --what
 mkdir -p "from/deep er/x"
 cp in/a.txt "from/deep er/a.txt"
 gzip -c in/b.txt >"from/deep er/x/b.txt.gz"
-expect 0 "few/a.txt: put into to
+expect 0 "few: free for all
+few/a.txt: put into to
 few/b.txt: put into to" few --from from --to to
 holds to/few a.txt
 holds to/few b.txt
 [ "$(ls -A to)" = few ] || fail "to holds more than few"
-expect 0 "few/a.txt: is in to already
+expect 0 "few: free for all
+few/a.txt: is in to already
 few/b.txt: is in to already" few --from from --to to
 # What is there and wrong is replaced.
 echo spoilt >to/few/b.txt
-expect 0 "few/a.txt: is in to already
+expect 0 "few: free for all
+few/a.txt: is in to already
 few/b.txt: put into to" few --from from --to to
 holds to/few b.txt
 
 # The data folder is the program's.
-expect 0 "one/a.txt: put into $XDG_DATA_HOME/quern" one --from from
+expect 0 "one: nobody's (c)
+one/a.txt: put into $XDG_DATA_HOME/quern" one --from from
 holds xdg/quern/one a.txt
 QUERN_DATA=$work/set
 export QUERN_DATA
-expect 0 "one/a.txt: put into $work/set" one --from from
+expect 0 "one: nobody's (c)
+one/a.txt: put into $work/set" one --from from
 holds set/one a.txt
 
 # A wrong sum: both are named, a right file elsewhere wins.
@@ -87,7 +96,8 @@ $(sum_of in/a.txt)" few --from wrong --to new
 is_gone new
 mkdir wrong/z
 cp in/a.txt wrong/z/a.txt
-expect 0 "one/a.txt: put into new" one --from wrong --to new
+expect 0 "one: nobody's (c)
+one/a.txt: put into new" one --from wrong --to new
 holds new/one a.txt
 
 # A damaged .gz.
@@ -103,7 +113,8 @@ is_gone new2
 mkdir -p pack/simple tgz
 cp in/a.txt in/b.txt pack/simple
 tar -czf tgz/few.tgz -C pack ./simple
-expect 0 "few/a.txt: put into new3
+expect 0 "few: free for all
+few/a.txt: put into new3
 few/b.txt: put into new3" few --from tgz --to new3
 holds new3/few b.txt
 rm pack/simple/b.txt
