@@ -243,9 +243,10 @@ void qn_host_step_begin(struct qn_backend *be)
     host->square_sum = 0.0;
 }
 
-bool qn_host_step_finite(const struct qn_host *host)
+bool qn_host_step_sound(const struct qn_host *host)
 {
-    return isfinite(host->loss_sum) && isfinite(host->square_sum);
+    return host->missing == 0.0 && isfinite(host->loss_sum) &&
+           isfinite(host->square_sum);
 }
 
 double qn_host_clip_scale(const struct qn_host *host, double clip_norm)
@@ -264,6 +265,6 @@ enum qn_status qn_host_step_end(struct qn_backend *be,
     out->loss_sum = host->loss_sum;
     out->count = host->count;
     out->norm = sqrt(host->square_sum);
-    out->finite = qn_host_step_finite(host);
+    out->finite = qn_host_step_sound(host);
     return QN_OK;
 }

@@ -58,7 +58,7 @@ enum qn_status qn_host_count_lstm(struct qn_backend *be,
 /* The sticky failure of an operation, told once. */
 enum qn_status qn_host_take_failure(struct qn_host *host, struct qn_err *err);
 /* May the optimiser use this step's gradients, and scaled by what? */
-bool qn_host_step_finite(const struct qn_host *host);
+bool qn_host_step_sound(const struct qn_host *host);
 double qn_host_clip_scale(const struct qn_host *host, double clip_norm);
 
 /* Assert the shapes that backend.h states. */

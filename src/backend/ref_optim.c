@@ -65,7 +65,7 @@ void qn_ref_update(struct qn_backend *be, const struct qn_update *u,
 {
     const struct qn_host *host = (const struct qn_host *)be;
     qn_check_update(u, w, g, m, v);
-    if (!qn_host_step_finite(host))
+    if (!qn_host_step_sound(host))
         return;
     struct arrays x = {
         .w = qn_floats(w),

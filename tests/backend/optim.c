@@ -1,5 +1,6 @@
 /* optim.c - norms and updates on both backends. */
 #include "place.h"
+#include "backend/cpu/cpu.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "support/numbers.h"
@@ -296,6 +297,33 @@ static void norms_add_up_over_calls(void **state)
     }
 }
 
+/* Something before it had no memory: its gradients are not those of the step.
+ */
+static void an_operation_that_failed_lets_no_update_through(void **state)
+{
+    (void)state;
+    struct state s = start(place_backend("cpu", NULL, 1), 9);
+    struct qn_update u = momentum();
+    struct qn_step_result r;
+    struct qn_err err;
+    float *before = place_read(s.be, s.t[W]);
+    s.be->ops->step_begin(s.be);
+    assert_null(qn_cpu_work((struct qn_cpu *)s.be, SIZE_MAX / 2));
+    s.be->ops->grad_norm(s.be, s.t[G]);
+    s.be->ops->update(s.be, &u, s.t[W], s.t[G], s.t[M], s.t[V]);
+    assert_int_equal(s.be->ops->step_end(s.be, &r, &err), QN_ENOMEM);
+    float *after = place_read(s.be, s.t[W]);
+    assert_memory_equal(after, before, 9 * sizeof *after);
+    (void)step(&s, &u); /* the next step starts afresh */
+    float *later = place_read(s.be, s.t[W]);
+    assert_memory_not_equal(later, before, 9 * sizeof *later);
+    free(before);
+    free(after);
+    free(later);
+    stop(&s);
+    qn_backend_free(s.be);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +331,7 @@ int main(void)
         cmocka_unit_test(moments_that_are_not_used_may_be_absent),
         cmocka_unit_test(gradients_that_are_not_finite_change_nothing),
         cmocka_unit_test(a_loss_that_is_not_finite_changes_nothing),
+        cmocka_unit_test(an_operation_that_failed_lets_no_update_through),
         cmocka_unit_test(clipping_acts_above_its_norm_only),
         cmocka_unit_test(norms_add_up_over_calls),
     };
