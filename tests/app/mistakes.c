@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "nn/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,49 @@ static void a_text_that_cannot_be_used_says_why(void **state)
     expect("train " TINY " data.train=short.txt", 2, "9 symbols");
     expect("train " TINY " data.vocab_size=5", 2, "5");
     expect("train " TINY " data.train=one.txt", 1, "symbol");
+}
+
+/* "ptb" of data.train=ptb/ptb.train.txt, *file being what follows the slash;
+ * NULL for a text that is built in. The caller frees it. */
+static char *set_of_preset(const struct qn_preset_info *p, const char **file)
+{
+    static const char key[] = "data.train=";
+    for (const char *const *a = p->assignments; *a != NULL; a++) {
+        const char *path = *a + sizeof key - 1;
+        if (qn_starts_with(*a, key) && !qn_starts_with(path, "builtin:")) {
+            *file = strchr(path, '/') + 1;
+            return qn_xstrndup(path, (size_t)(*file - path) - 1);
+        }
+    }
+    return NULL;
+}
+
+static void a_preset_without_its_data_says_what_gets_it(void **state)
+{
+    (void)state;
+    struct qn_bytes sets;
+    struct qn_err err;
+    assert_int_equal(
+        qn_file_read(QN_DOCS_DIR "/../scripts/data-sets", &sets, &err), QN_OK);
+    for (int i = 0; i < qn_n_presets(); i++) {
+        const char *file = NULL;
+        char *set = set_of_preset(qn_preset_at(i), &file);
+        if (set == NULL) {
+            continue;
+        }
+        char *line = qn_xasprintf("\nfile %s %s ", set, file);
+        assert_non_null(strstr(sets.data, line));
+        char *command =
+            qn_xasprintf("train -p %s --data none", qn_preset_at(i)->name);
+        char *says = qn_xasprintf("none/%s/%s.gz; scripts/get-data %s fetches",
+                                  set, file, set);
+        expect(command, 1, says);
+        free(says);
+        free(command);
+        free(line);
+        free(set);
+    }
+    qn_bytes_free(&sets);
 }
 
 static void what_does_not_fit_into_memory_says_how_much_it_wants(void **state)
@@ -265,6 +309,7 @@ int main(void)
         WITH_SHELL(a_text_is_not_run_as_a_script),
         WITH_SHELL(a_wrong_setting_is_named_with_its_value),
         WITH_SHELL(a_text_that_cannot_be_used_says_why),
+        WITH_SHELL(a_preset_without_its_data_says_what_gets_it),
         WITH_SHELL(what_does_not_fit_into_memory_says_how_much_it_wants),
         WITH_SHELL(a_store_that_cannot_be_written_is_named),
         WITH_SHELL(an_unknown_run_or_checkpoint_is_one_sentence),
