@@ -26,7 +26,7 @@ static const struct qn_option_info options[QN_N_OPTIONS] = {
                            "best (default), last, or a step", NULL},
     [QN_OPT_SPLIT] = {0, "--split", "SPLIT", "train, valid (default) or test",
                       NULL},
-    [QN_OPT_OF] = {0, "--of", "LIST", "which values: some of c,z,h,f,o",
+    [QN_OPT_OF] = {0, "--of", "LIST", "which values, commas between",
                    "stats.of"},
     [QN_OPT_NEAR] = {0, "--near", "T[,T...]", "near zero is |x| < T",
                      "stats.near"},
