@@ -302,6 +302,16 @@ static void check_product(const char *name, int batch, int seq,
     }
 }
 
+/* One value is its own mean: all that would be left of it is the shift. */
+static void check_norm(const struct qn_spec *spec, struct qn_str *problems)
+{
+    if (spec->model.batch_norm && spec->batch == 1 && spec->seq == 1) {
+        add_problem(problems,
+                    "model.batch_norm has nothing to normalise with batch 1 "
+                    "and seq 1: every channel is its own mean");
+    }
+}
+
 static void check_combinations(const struct qn_spec *spec,
                                struct qn_str *problems)
 {
@@ -323,6 +333,7 @@ static void check_combinations(const struct qn_spec *spec,
         add_problemf(problems, "data.eos and data.unk are both %s",
                      qn_value_quote(quoted, spec->data.eos));
     }
+    check_norm(spec, problems);
     check_product("batch", spec->batch, spec->seq, problems);
     check_product("eval.batch", spec->eval.batch, spec->seq, problems);
 }

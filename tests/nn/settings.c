@@ -318,6 +318,19 @@ static void symbols_of_a_step_fit_an_int(void **state)
             "symbols in one step");
 }
 
+static void batch_norm_needs_two_values_of_a_channel(void **state)
+{
+    (void)state;
+    refused(LIST("model.batch_norm=true", "batch=1", "seq=1"),
+            "model.batch_norm has nothing to normalise with batch 1 and seq 1: "
+            "every channel is its own mean");
+    (void)accepted(LIST("model.batch_norm=true", "batch=1", "seq=2"));
+    (void)accepted(LIST("model.batch_norm=true", "batch=2", "seq=1"));
+    (void)accepted(
+        LIST("model.batch_norm=true", "model.cell=qrnn", "eval.batch=1"));
+    (void)accepted(LIST("batch=1", "seq=1"));
+}
+
 static void presets_are_whole_and_can_be_changed(void **state)
 {
     (void)state;
@@ -557,6 +570,7 @@ int main(void)
         cmocka_unit_test(a_short_window_list_repeats_its_last_value),
         cmocka_unit_test(fractions_leave_something_to_train_on),
         cmocka_unit_test(symbols_of_a_step_fit_an_int),
+        cmocka_unit_test(batch_norm_needs_two_values_of_a_channel),
         cmocka_unit_test(presets_are_whole_and_can_be_changed),
         cmocka_unit_test(no_key_of_a_preset_is_void),
         cmocka_unit_test(help_of_a_preset_fits_a_line),
