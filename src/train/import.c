@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
+#include "nn/schema.h"
 #include "train/trainer_self.h"
 
 #include <stdlib.h>
@@ -29,6 +30,9 @@ static void notice_taken(const struct qn_train_env *env, const char *path,
         "model.dense", "model.bias",   "seq"};
     struct qn_str taken = {0};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (!qn_schema_applies(qn_schema_at(qn_schema_index(keys[i])), found)) {
+            continue; /* a default in the place of what has no meaning now */
+        }
         struct qn_str was = {0};
         struct qn_str is = {0};
         full_text(asked, keys[i], &was);

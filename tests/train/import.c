@@ -103,6 +103,28 @@ static void the_file_tells_what_network_it_is_of(void **state)
     }
 }
 
+/* An LSTM has no windows: those of the network that was expected are dropped,
+ * and what takes their place is not said to be the file's. */
+static void a_notice_names_only_settings_with_a_meaning(void **state)
+{
+    static const char *const made[] = {"model.cell=lstm", NULL};
+    static const char *const expected[] = {"model.window=3", NULL};
+    struct fixture *f = *state;
+    double loss;
+    char *weights = trained_weights(f, made, &loss);
+    struct qn_spec spec = fixture_spec(f, expected);
+    char *id;
+    struct qn_err err;
+    qn_str_clear(&f->lines);
+    if (qn_import(&f->env, weights, &spec, &id, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_non_null(strstr(f->lines.text, "model.cell=lstm"));
+    assert_null(strstr(f->lines.text, "window"));
+    free(id);
+    free(weights);
+}
+
 static void an_imported_run_trains_on_when_told_to(void **state)
 {
     struct fixture *f = *state;
@@ -164,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(imported_weights_give_the_same_loss),
         CASE(the_file_tells_what_network_it_is_of),
+        CASE(a_notice_names_only_settings_with_a_meaning),
         CASE(an_imported_run_trains_on_when_told_to),
         CASE(weights_for_another_text_make_no_folder),
         CASE(a_missing_file_is_named),
