@@ -165,8 +165,9 @@ enum qn_optim_kind { QN_SGD, QN_RMSPROP, QN_ADAM };
  * moments (SGD: m with momentum, else neither; RMSprop: v; Adam: both); those
  * not used may be absent. The gradients are scaled by clip_norm / norm when
  * clip_norm > 0 and norm > clip_norm; nothing happens when the step's loss or
- * norm is not finite, or an operation of it failed. Needs grad_norm() before
- * it. SGD      m = mu m + g, w -= lr m           (momentum mu; mu 0: w -= lr g)
+ * norm is not finite, or an operation of it failed. Needs grad_norm() first.
+ *
+ *     SGD      m = mu m + g, w -= lr m           (momentum mu; mu 0: w -= lr g)
  *     RMSprop  v = rho v + (1-rho) g^2,  w -= lr g / (sqrt(v) + eps),
  *              or / sqrt(v + eps) with eps_inside        (Tieleman & Hinton)
  *     Adam     m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2,
