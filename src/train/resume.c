@@ -80,11 +80,10 @@ static enum qn_status look(struct resume *r, const char *const *changes, int n,
         status = qn_history_read(r->path, r->step, &r->history, err);
     }
     if (status == QN_OK && n == 0 && strcmp(r->history.end, "done") == 0) {
-        status =
-            qn_fail(err, QN_ESTATE,
-                    "%s is done at step %lld; more steps or epochs make it "
-                    "go on",
-                    qn_run_dir_id(r->dir), (long long)r->step);
+        status = qn_fail(err, QN_ESTATE,
+                         "%s is done at step %lld; a larger steps, epochs or "
+                         "stop.after makes it go on",
+                         qn_run_dir_id(r->dir), (long long)r->step);
     }
     if (status == QN_OK) {
         status = qn_history_spec(r->path, r->step, &r->spec, r->env->log, err);

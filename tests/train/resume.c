@@ -290,6 +290,8 @@ static void a_run_that_is_done_goes_on_only_with_more_to_do(void **state)
     char *run = fixture_finish(fixture_create(f, settings));
     assert_int_equal(qn_trainer_resume(&f->env, run, NULL, 0, NULL, &t, &err),
                      QN_ESTATE);
+    assert_non_null(strstr(err.text, "a larger steps, epochs or stop.after "
+                                     "makes it go on"));
     static const char *const lr[] = {"optim.lr=0.1"};
     assert_int_equal(qn_trainer_resume(&f->env, run, lr, 1, NULL, &t, &err),
                      QN_ESTATE);
