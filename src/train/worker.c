@@ -247,7 +247,6 @@ static void measure(struct qn_worker *w, const struct qn_command *c)
         qn_measure_stats(m, c->split, c->of, c->near, counts, &err);
     n.split = c->split;
     if (status == QN_OK && c->ticket != 0) {
-        counts->step = n.step; /* of the weights as they are */
         put_counts(w->outlet, c->ticket, counts);
     } else {
         free(counts);
