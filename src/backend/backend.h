@@ -58,6 +58,11 @@ struct qn_norm {
     struct qn_tensor raw;
 };
 
+/* A cell state smaller than this is 0. Where z stays 0, as with rectified
+ * candidates, c decays into the denormal numbers; there rounding holds it for
+ * ever, and processors take many times as long for each product with it. */
+#define QN_CELL_LEAST 1e-30f
+
 /* One QRNN layer over one segment (paper, section 3; design.md "The layer"):
  *
  *     a[t]  = W x[t-n+1 .. t] + b[(bias_first + t) mod bias_steps]
@@ -65,6 +70,7 @@ struct qn_norm {
  *     f, o, i = sigmoid of their blocks;  z = activation of its block(s)
  *     f     = 1 where zoneout keeps the cell as it was
  *     c[t]  = f c[t-1] + (1-f) z   (f, fo)      f c[t-1] + i z   (ifo)
+ *             or 0 where that is smaller than QN_CELL_LEAST
  *     h[t]  = c (f)                             o c              (fo, ifo)
  *     out[t] = dropout(h[t])
  *

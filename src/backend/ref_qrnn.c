@@ -145,6 +145,7 @@ static void forward_row(const struct qn_ref_layer *r, double *gates, double *c,
         double enter =
             r->l->pooling == QN_POOL_IFO ? f[2 * hidden + h] : 1.0 - f[h];
         c[h] = f[h] * c[h] + enter * z;
+        c[h] = fabs(c[h]) < (double)QN_CELL_LEAST ? 0.0 : c[h];
         cells[h] = (float)c[h];
         double y = r->l->pooling == QN_POOL_F ? c[h] : f[hidden + h] * c[h];
         out[h] = (float)qn_ref_dropped(&r->mask, row, h, y);

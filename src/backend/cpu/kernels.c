@@ -93,6 +93,7 @@ static inline void cell_loop(float *restrict h, const struct qn_qrnn_cell *cell,
         float zj = dual ? z[j] - z[n + j] : z[j];
         float enter = pooling == QN_POOL_IFO ? f[2 * n + j] : 1.0f - f[j];
         float cj = f[j] * prev[j] + enter * zj;
+        cj = fabsf(cj) < QN_CELL_LEAST ? 0.0f : cj;
         c[j] = cj;
         h[j] = pooling == QN_POOL_F ? cj : f[n + j] * cj;
     }
