@@ -87,7 +87,8 @@ struct qn_probe {
     struct qn_hist (*hist)[QN_N_QUANTITIES]; /* [layers], added to */
 };
 /* As qn_pass_forward, and count what the probe asks for; a quantity that the
- * layers have not (no output gate with f-pooling) is left out. */
+ * layers have not (no output gate with f-pooling) is left out. Without targets
+ * it ends at the layers: there are no logits. */
 enum qn_status qn_pass_forward_counting(struct qn_pass *p,
                                         const struct qn_segment *seg,
                                         const struct qn_probe *probe,

@@ -297,6 +297,7 @@ static void begin(struct qn_pass *p, const struct qn_segment *seg)
     QN_ASSERT(seg->steps >= 1 && seg->steps <= p->layout.steps);
     p->steps = seg->steps;
     p->has_loss = seg->targets != NULL;
+    p->has_logits = false;
     p->seed = seg->seed;
     p->step = seg->step;
     p->first_sample = seg->first_sample;
@@ -315,6 +316,7 @@ static void finish(struct qn_pass *p, const struct qn_segment *seg)
     be->ops->linear(be, logits_of(p), input(p, p->layout.layers),
                     param_in(m, m->weights, decoder_weight(m)),
                     param_in(m, m->weights, decoder_bias(m)));
+    p->has_logits = true;
     if (p->has_loss) {
         add_loss(p, seg->targets);
     }
@@ -366,7 +368,9 @@ enum qn_status qn_pass_forward_counting(struct qn_pass *p,
             return status;
         }
     }
-    finish(p, seg);
+    if (p->has_loss) {
+        finish(p, seg);
+    }
     return QN_OK;
 }
 
