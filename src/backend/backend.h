@@ -261,6 +261,10 @@ struct qn_backend_ops {
     void (*softmax_xent)(struct qn_backend *be, struct qn_tensor logits,
                          struct qn_tensor targets, int vocab, float scale,
                          double floor);
+    /* The same for one sigmoid unit: binary cross-entropy of logits [n] and
+     * labels [n], 0 or 1; a negative label does not count. */
+    void (*sigmoid_xent)(struct qn_backend *be, struct qn_tensor logits,
+                         struct qn_tensor labels, float scale);
 
     /* A step: begin clears the result; grad_norm adds the gradient's norm and
      * the finite flag; update applies; end reads the result back (one read). */

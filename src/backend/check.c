@@ -192,6 +192,15 @@ void qn_check_linear(struct qn_tensor y, const struct qn_seq *x,
     qn_check_tensor(y, (size_t)x->batch * (size_t)x->steps * bias.count);
 }
 
+void qn_check_sigmoid(struct qn_tensor logits, struct qn_tensor labels)
+{
+    qn_check_tensor(labels, labels.count);
+    qn_check_tensor(logits, labels.count);
+    const int32_t *label = qn_ids(labels);
+    for (size_t i = 0; i < labels.count; i++)
+        QN_ASSERT(label[i] <= 1);
+}
+
 void qn_check_softmax(struct qn_tensor logits, struct qn_tensor targets,
                       int vocab)
 {

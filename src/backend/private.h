@@ -42,6 +42,8 @@ void qn_host_copy_seq(struct qn_backend *be, struct qn_seq dst,
                       struct qn_seq src);
 void qn_host_shift_history(struct qn_backend *be, struct qn_seq seq);
 void qn_host_zero_history(struct qn_backend *be, struct qn_seq seq);
+void qn_host_sigmoid_xent(struct qn_backend *be, struct qn_tensor logits,
+                          struct qn_tensor labels, float scale);
 void qn_host_step_begin(struct qn_backend *be);
 enum qn_status qn_host_step_end(struct qn_backend *be,
                                 struct qn_step_result *out, struct qn_err *err);
@@ -74,6 +76,7 @@ void qn_check_embed(const struct qn_seq *rows, struct qn_tensor table,
                     struct qn_tensor ids);
 void qn_check_linear(struct qn_tensor y, const struct qn_seq *x,
                      struct qn_tensor weight, struct qn_tensor bias);
+void qn_check_sigmoid(struct qn_tensor logits, struct qn_tensor labels);
 void qn_check_softmax(struct qn_tensor logits, struct qn_tensor targets,
                       int vocab);
 void qn_check_update(const struct qn_update *u, struct qn_tensor w,

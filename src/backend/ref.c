@@ -63,6 +63,7 @@ static const struct qn_backend_ops ref_ops = {
     .linear_grad = qn_ref_linear_grad,
     .linear_workspace = ref_linear_workspace,
     .softmax_xent = qn_ref_softmax_xent,
+    .sigmoid_xent = qn_host_sigmoid_xent,
     .step_begin = qn_host_step_begin,
     .grad_norm = qn_ref_grad_norm,
     .update = qn_ref_update,

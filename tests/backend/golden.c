@@ -212,6 +212,71 @@ static void windows_history_and_odd_sizes_agree(void **state)
             check_layer(backends[k], names[i]);
 }
 
+/* Columns [at, at + H) of the rows of x [B, T, 3H] from z, f or o. */
+static void place_columns(struct layer_data *d, struct qn_golden *g,
+                          const char *tensor, size_t at)
+{
+    size_t hidden = (size_t)d->shape.hidden;
+    const float *from = qn_golden_floats(g, tensor, QN_BATCH_MAJOR);
+    for (size_t i = 0; i < qn_golden_count(g, tensor); i++)
+        d->array[LAYER_X][i / hidden * 3 * hidden + at + i % hidden] = from[i];
+}
+
+/* A recurrence that stands still where the mask is 0 is one whose cells all
+ * keep their state there. The weight is the identity, so that x holds the
+ * pre-activations. */
+static void check_masked(const char *backend)
+{
+    struct qn_golden *g = qn_golden_open("pool_masked");
+    int hidden = qn_golden_dim(g, "z", 2);
+    struct layer_shape shape = {.batch = qn_golden_dim(g, "z", 1),
+                                .steps = qn_golden_dim(g, "z", 0),
+                                .in = 3 * hidden,
+                                .hidden = hidden,
+                                .window = 1,
+                                .pooling = QN_POOL_FO,
+                                .activation = QN_TANH,
+                                .keep = true,
+                                .no_d_last_c = true};
+    struct layer_data *d = layer_new(shape, 1);
+    clear(d, LAYER_WEIGHT);
+    clear(d, LAYER_BIAS);
+    size_t in = (size_t)shape.in;
+    for (size_t i = 0; i < in; i++)
+        d->array[LAYER_WEIGHT][i * in + i] = 1.0f;
+    const int32_t *mask = qn_golden_ids(g, "mask", QN_BATCH_MAJOR);
+    for (size_t i = 0; i < d->count[LAYER_KEEP]; i++)
+        d->array[LAYER_KEEP][i] = (float)mask[i / (size_t)hidden];
+    static const char *const names[] = {"z", "f", "o"};
+    for (size_t k = 0; k < 3; k++)
+        place_columns(d, g, names[k], k * (size_t)hidden);
+    fill(d, LAYER_C0, g, "c0", QN_AS_STORED);
+    fill(d, LAYER_D_OUT, g, "R", QN_BATCH_MAJOR);
+    struct qn_backend *be = place_backend(backend, NULL, SLICES);
+    layer_run(be, d, true);
+    qn_golden_check(g, "h", QN_BATCH_MAJOR, d->array[LAYER_OUT]);
+    qn_golden_check(g, "c", QN_BATCH_MAJOR, d->array[LAYER_CELLS]);
+    qn_golden_check(g, "grad.c0", QN_AS_STORED, d->array[LAYER_D_C0]);
+    for (size_t k = 0; k < 3; k++) {
+        char *name = qn_xasprintf("grad.%s", names[k]);
+        float *part = columns(d->array[LAYER_D_X], d->count[LAYER_D_X] / in, in,
+                              k * (size_t)hidden, (size_t)hidden);
+        qn_golden_check(g, name, QN_BATCH_MAJOR, part);
+        free(part);
+        free(name);
+    }
+    qn_backend_free(be);
+    layer_free(d);
+    qn_golden_close(g);
+}
+
+static void a_masked_recurrence_agrees(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_BACKENDS; k++)
+        check_masked(backends[k]);
+}
+
 static void batch_norm_and_zoneout_agree(void **state)
 {
     (void)state;
@@ -310,6 +375,40 @@ static void check_softmax(const char *backend)
     place_free(be, targets.buffer);
     qn_backend_free(be);
     qn_golden_close(g);
+}
+
+/* The tails are as near to 0 as exp(-60): compared with the largest. */
+static void check_binary(const char *backend)
+{
+    struct qn_golden *g = qn_golden_open("binary_cross_entropy");
+    size_t n = qn_golden_count(g, "logits");
+    struct qn_backend *be = place_backend(backend, NULL, SLICES);
+    struct qn_tensor logits =
+        place_tensor(be, qn_golden_floats(g, "logits", QN_AS_STORED), n);
+    struct qn_tensor labels =
+        place_tensor(be, qn_golden_ids(g, "labels", QN_AS_STORED), n);
+    struct qn_step_result r;
+    be->ops->step_begin(be);
+    be->ops->sigmoid_xent(be, logits, labels, 0.0f);
+    be->ops->sigmoid_xent(be, logits, labels, (float)(1.0 / (double)n));
+    assert_int_equal(be->ops->step_end(be, &r, NULL), QN_OK);
+    assert_true(r.count == 2.0 * (double)n);
+    float loss = (float)(r.loss_sum / r.count);
+    qn_golden_check(g, "loss", QN_AS_STORED, &loss);
+    float *grad = place_read(be, logits);
+    qn_golden_check(g, "grad.logits", QN_AS_STORED, grad);
+    free(grad);
+    place_free(be, logits.buffer);
+    place_free(be, labels.buffer);
+    qn_backend_free(be);
+    qn_golden_close(g);
+}
+
+static void binary_cross_entropy_agrees(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_BACKENDS; k++)
+        check_binary(backends[k]);
 }
 
 static void softmax_cross_entropy_agrees(void **state)
@@ -432,6 +531,8 @@ int main(void)
         cmocka_unit_test(every_pooling_and_activation_agrees),
         cmocka_unit_test(windows_history_and_odd_sizes_agree),
         cmocka_unit_test(batch_norm_and_zoneout_agree),
+        cmocka_unit_test(a_masked_recurrence_agrees),
+        cmocka_unit_test(binary_cross_entropy_agrees),
         cmocka_unit_test(activations_agree_at_kinks_and_tails),
         cmocka_unit_test(softmax_cross_entropy_agrees),
         cmocka_unit_test(optimisers_agree_step_by_step),

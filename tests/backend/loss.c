@@ -1,5 +1,5 @@
-/* loss.c - softmax cross-entropy on both backends: against ref, by its masks,
- * at its extremes. */
+/* loss.c - cross-entropies on both backends: against ref, by their masks, at
+ * their extremes. */
 #include "place.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -145,6 +145,58 @@ static void a_row_that_is_not_finite_shows_in_the_step(void **state)
         }
 }
 
+/* -log(p + floor), with p from logits whose softmax is 0.25 and 0.75; the
+ * gradient is that without a floor. */
+static void a_floor_is_added_to_the_probability(void **state)
+{
+    (void)state;
+    const float logits[4] = {0.0f, logf(3.0f), 0.0f, logf(3.0f)};
+    const int32_t target[2] = {0, -1};
+    for (int k = 0; k < 2; k++) {
+        struct qn_backend *be = place_backend(backends[k], NULL, 1);
+        struct qn_tensor x = place_tensor(be, logits, 4);
+        struct qn_tensor to = place_tensor(be, target, 2);
+        struct qn_step_result r;
+        be->ops->step_begin(be);
+        be->ops->softmax_xent(be, x, to, 2, 1.0f, 0.25);
+        assert_int_equal(be->ops->step_end(be, &r, NULL), QN_OK);
+        assert_true(r.count == 1.0);
+        assert_true(fabs(r.loss_sum - log(2.0)) <= BOUND);
+        float *grad = place_read(be, x);
+        assert_true(fabs((double)grad[0] + 0.75) <= BOUND);
+        assert_true(fabs((double)grad[1] - 0.75) <= BOUND);
+        assert_true(grad[2] == 0.0f && grad[3] == 0.0f);
+        free(grad);
+        place_free(be, x.buffer);
+        place_free(be, to.buffer);
+        qn_backend_free(be);
+    }
+}
+
+static void a_negative_label_counts_for_nothing(void **state)
+{
+    (void)state;
+    const float logits[3] = {0.0f, 5.0f, 0.0f};
+    const int32_t label[3] = {1, -1, 0};
+    for (int k = 0; k < 2; k++) {
+        struct qn_backend *be = place_backend(backends[k], NULL, 1);
+        struct qn_tensor x = place_tensor(be, logits, 3);
+        struct qn_tensor to = place_tensor(be, label, 3);
+        struct qn_step_result r;
+        be->ops->step_begin(be);
+        be->ops->sigmoid_xent(be, x, to, 1.0f);
+        assert_int_equal(be->ops->step_end(be, &r, NULL), QN_OK);
+        assert_true(r.count == 2.0);
+        assert_true(fabs(r.loss_sum - 2.0 * log(2.0)) <= BOUND);
+        float *grad = place_read(be, x);
+        assert_true(grad[0] == -0.5f && grad[1] == 0.0f && grad[2] == 0.5f);
+        free(grad);
+        place_free(be, x.buffer);
+        place_free(be, to.buffer);
+        qn_backend_free(be);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +205,8 @@ int main(void)
         cmocka_unit_test(without_scale_logits_stay),
         cmocka_unit_test(large_logits_do_not_overflow),
         cmocka_unit_test(a_row_that_is_not_finite_shows_in_the_step),
+        cmocka_unit_test(a_floor_is_added_to_the_probability),
+        cmocka_unit_test(a_negative_label_counts_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

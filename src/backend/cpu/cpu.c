@@ -40,6 +40,7 @@ static const struct qn_backend_ops cpu_ops = {
     .linear_grad = qn_cpu_linear_grad,
     .linear_workspace = qn_cpu_linear_workspace,
     .softmax_xent = qn_cpu_softmax_xent,
+    .sigmoid_xent = qn_host_sigmoid_xent,
     .step_begin = qn_host_step_begin,
     .grad_norm = qn_cpu_grad_norm,
     .update = qn_cpu_update,
