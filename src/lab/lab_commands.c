@@ -190,7 +190,8 @@ enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
     struct qn_command c = {.kind = QN_CMD_SAMPLE,
                            .length = request->length,
                            .temperature = request->temperature,
-                           .seed = request->seed};
+                           .seed = request->seed,
+                           .own_prompt = request->prompt == NULL};
     enum qn_status status = find_any(lab, id, &run, err);
     if (status != QN_OK) {
         return status;

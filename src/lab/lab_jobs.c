@@ -52,7 +52,7 @@ static enum qn_status sample(struct lab_job *job, struct qn_measure *m,
                              struct qn_err *err)
 {
     const struct qn_command *c = &job->command;
-    struct qn_text_request request = {.prompt = c->text,
+    struct qn_text_request request = {.prompt = c->own_prompt ? NULL : c->text,
                                       .length = c->length,
                                       .temperature = c->temperature,
                                       .seed = c->seed};

@@ -213,7 +213,7 @@ static struct qn_text_request resolve(const struct qn_spec *spec,
                                       const struct qn_text_request *r)
 {
     struct qn_text_request full = *r;
-    if (full.prompt == NULL || full.prompt[0] == '\0') {
+    if (full.prompt == NULL) {
         full.prompt = spec->sample.prompt;
     }
     if (full.length <= 0) {

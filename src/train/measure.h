@@ -52,7 +52,7 @@ enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
                                 struct qn_err *err);
 
 struct qn_text_request {
-    const char *prompt; /* UTF-8; NULL or "": the run's sample.prompt */
+    const char *prompt; /* UTF-8; NULL: the run's sample.prompt; "": none */
     int length;         /* <= 0: the run's sample.length */
     double temperature; /* < 0: the run's */
     int64_t seed;       /* < 0: the run's */

@@ -221,7 +221,7 @@ static void sample(struct qn_worker *w, const struct qn_command *c)
 {
     struct qn_note n = blank_note(w, QN_NOTE_REPLY);
     struct qn_measure *m = qn_trainer_measure(w->trainer);
-    struct qn_text_request request = {.prompt = c->text,
+    struct qn_text_request request = {.prompt = c->own_prompt ? NULL : c->text,
                                       .length = c->length,
                                       .temperature = c->temperature,
                                       .seed = c->seed};

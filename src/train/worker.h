@@ -36,6 +36,7 @@ struct qn_command {
     uint64_t ticket; /* echoed in the QN_NOTE_REPLY; 0 wants no reply */
     char key[64];
     char text[1024];
+    bool own_prompt; /* of a sample: the run's, not text */
 };
 
 /* Where a trainer on a thread puts its records. Make it first, give its sink to

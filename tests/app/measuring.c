@@ -244,6 +244,20 @@ static void a_sample_begins_with_its_prompt_and_repeats(void **state)
     free(two);
 }
 
+static void an_empty_prompt_is_none(void **state)
+{
+    (void)state;
+    train("a");
+    char *own = quern_out("sample a --length 6 sample.prompt='the '");
+    char *empty =
+        quern_out("sample a --length 6 sample.prompt='the ' --prompt ''");
+    assert_memory_equal(own, "the ", 4);
+    assert_int_equal(strlen(own), 4 + 6 + 1);
+    assert_int_equal(strlen(empty), 6 + 1);
+    free(own);
+    free(empty);
+}
+
 static void params_counts_every_tensor(void **state)
 {
     (void)state;
@@ -515,6 +529,7 @@ int main(void)
         WITH_SHELL(stats_count_what_the_run_counted),
         WITH_SHELL(words_are_read_as_perplexity),
         WITH_SHELL(a_sample_begins_with_its_prompt_and_repeats),
+        WITH_SHELL(an_empty_prompt_is_none),
         WITH_SHELL(params_counts_every_tensor),
         WITH_SHELL(params_of_a_run_are_those_of_its_settings),
         WITH_SHELL(weights_that_are_imported_measure_the_same),

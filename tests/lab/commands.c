@@ -194,6 +194,34 @@ static void a_run_that_has_ended_answers_from_its_folder(void **state)
     assert_int_equal(wait_answer(f, ticket).status, QN_OK);
 }
 
+/* The length of 6 symbols drawn for 'prompt', NULL = the run's, in bytes. */
+static size_t drawn(struct lab_fixture *f, qn_run_id id, const char *prompt)
+{
+    const struct qn_text_request request = {
+        .prompt = prompt, .length = 6, .temperature = 1, .seed = 1};
+    qn_ticket ticket;
+    assert_ok(qn_lab_sample(f->lab, id, &request, &ticket, &err));
+    struct qn_note answer = wait_answer(f, ticket);
+    assert_int_equal(answer.status, QN_OK);
+    return strlen(answer.text);
+}
+
+static void an_empty_prompt_is_none_and_no_prompt_the_run_s(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id = start_run(
+        f, (const char *[]){"steps=1000000", "sample.prompt=the ", NULL},
+        false);
+    wait_step(f, id, 1);
+    /* The text's symbols are ASCII: a byte each. */
+    assert_int_equal(drawn(f, id, NULL), 10);
+    assert_int_equal(drawn(f, id, ""), 6);
+    assert_ok(qn_lab_stop(f->lab, id, true, &err));
+    wait_state(f, id, QN_LAB_STOPPED);
+    assert_int_equal(drawn(f, id, NULL), 10);
+    assert_int_equal(drawn(f, id, ""), 6);
+}
+
 static void a_question_on_the_way_when_the_run_ends_is_answered(void **state)
 {
     struct lab_fixture *f = *state;
@@ -306,6 +334,7 @@ int main(void)
         WITH_LAB(a_run_that_stops_shows_no_other_state_on_the_way),
         WITH_LAB(a_paused_run_evaluates_and_writes),
         WITH_LAB(a_run_that_has_ended_answers_from_its_folder),
+        WITH_LAB(an_empty_prompt_is_none_and_no_prompt_the_run_s),
         WITH_LAB(a_question_on_the_way_when_the_run_ends_is_answered),
         WITH_LAB(an_answer_wakes_a_loop_that_only_sleeps),
         WITH_LAB(several_questions_to_an_ended_run_are_all_answered),

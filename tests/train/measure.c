@@ -410,6 +410,26 @@ static void a_text_that_is_gone_does_not_keep_it_from_writing(void **state)
     free(run);
 }
 
+static void an_empty_prompt_is_not_the_prompt_of_the_run(void **state)
+{
+    struct fixture *f = *state;
+    char *run = fixture_finish(fixture_create(f, settings));
+    struct qn_measure *m = open_run(f, run, "last", "sample.prompt=the ");
+    struct qn_text_request r = {.length = 6, .temperature = -1, .seed = -1};
+    struct qn_str own = {0}, empty = {0};
+    struct qn_err err;
+    assert_int_equal(qn_measure_sample(m, &r, &own, &err), QN_OK);
+    r.prompt = "";
+    assert_int_equal(qn_measure_sample(m, &r, &empty, &err), QN_OK);
+    assert_int_equal(own.len, 10);
+    assert_memory_equal(own.text, "the ", 4);
+    assert_int_equal(empty.len, 6);
+    qn_str_free(&own);
+    qn_str_free(&empty);
+    qn_measure_free(m);
+    free(run);
+}
+
 static void an_unknown_symbol_of_a_prompt_is_named(void **state)
 {
     struct fixture *f = *state;
@@ -516,6 +536,7 @@ int main(void)
         CASE(another_text_is_read_with_the_vocabulary_of_the_run),
         CASE(a_text_that_changed_is_said),
         CASE(a_text_that_is_gone_does_not_keep_it_from_writing),
+        CASE(an_empty_prompt_is_not_the_prompt_of_the_run),
         CASE(an_unknown_symbol_of_a_prompt_is_named),
         CASE(what_weights_mean_cannot_be_changed),
         CASE(a_split_that_is_not_there_is_said),
