@@ -7,6 +7,7 @@
 #include "train/history.h"
 #include "train/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct resume {
     char *checkpoint;       /* folder; NULL = the run has none */
     int64_t step;           /* of the checkpoint, or 0 */
     struct qn_history history;
+    struct qn_spec before; /* without the changes */
     struct qn_spec spec;
     struct change {
         char *key, *value;
@@ -79,14 +81,18 @@ static enum qn_status look(struct resume *r, const char *const *changes, int n,
     if (status == QN_OK) {
         status = qn_history_read(r->path, r->step, &r->history, err);
     }
-    if (status == QN_OK && n == 0 && strcmp(r->history.end, "done") == 0) {
-        status = qn_fail(err, QN_ESTATE,
-                         "%s is done at step %lld; a larger steps, epochs or "
-                         "stop.after makes it go on",
-                         qn_run_dir_id(r->dir), (long long)r->step);
-    }
     if (status == QN_OK) {
-        status = qn_history_spec(r->path, r->step, &r->spec, r->env->log, err);
+        status =
+            qn_history_spec(r->path, r->step, &r->before, r->env->log, err);
+        r->spec = r->before;
+    }
+    /* Whether time has ended it only the length of its text can tell. */
+    if (status == QN_OK && n == 0 && strcmp(r->history.end, "done") == 0 &&
+        !(r->spec.stop.after > 0)) {
+        status = qn_fail(err, QN_ESTATE,
+                         "%s is done at step %lld; a larger steps or epochs "
+                         "makes it go on",
+                         qn_run_dir_id(r->dir), (long long)r->step);
     }
     r->changes = qn_xcalloc((size_t)n, sizeof *r->changes);
     for (int i = 0; status == QN_OK && i < n; i++) {
@@ -157,6 +163,39 @@ static enum qn_status load(struct qn_trainer *t, const struct resume *r,
     return check_progress(t, r, err);
 }
 
+/* Steps or epochs that are set must reach to where the run is. */
+static enum qn_status check_total(const struct qn_trainer *t,
+                                  const struct resume *r, struct qn_err *err)
+{
+    int64_t total = qn_trainer_steps_total(t);
+    for (int i = r->n_changes - 1; i >= 0 && total < t->at.step; i--) {
+        const struct change *c = &r->changes[i];
+        if (qn_str_eq(c->key, "steps") || qn_str_eq(c->key, "epochs")) {
+            return qn_fail(err, QN_EUSAGE,
+                           "%s=%s ends the run at step %lld, it is at step "
+                           "%lld already",
+                           c->key, c->value, (long long)total,
+                           (long long)t->at.step);
+        }
+    }
+    return QN_OK;
+}
+
+static enum qn_status out_of_time(const struct qn_trainer *t,
+                                  struct qn_err *err)
+{
+    struct qn_str after = {0};
+    qn_spec_text(&t->spec, "stop.after", &after);
+    enum qn_status status =
+        qn_fail(err, QN_ESTATE,
+                "%s is ended by stop.after=\"%s\" at step %lld of %lld; "
+                "stop.after=none or a longer time makes it go on",
+                qn_trainer_id(t), after.text, (long long)t->at.step,
+                (long long)qn_trainer_steps_total(t));
+    qn_str_free(&after);
+    return status;
+}
+
 /* A run that is done goes on only if the changes leave it something to do. */
 static enum qn_status check_end(const struct qn_trainer *t,
                                 const struct resume *r, struct qn_err *err)
@@ -167,16 +206,20 @@ static enum qn_status check_end(const struct qn_trainer *t,
         return QN_OK;
     }
     if (t->at.step >= total) {
-        return qn_fail(err, QN_ESTATE, "%s has done %lld of %lld steps",
+        return qn_fail(err, QN_ESTATE,
+                       "%s is done at step %lld of %lld; a larger steps or "
+                       "epochs makes it go on",
                        qn_trainer_id(t), (long long)t->at.step,
                        (long long)total);
     }
-    if (after > 0 && t->seconds >= after) {
-        return qn_fail(err, QN_ESTATE,
-                       "%s has trained for %.0f s, stop.after is %.0f s",
-                       qn_trainer_id(t), t->seconds, after);
+    /* The seconds on record lack what came after the last step, which may have
+     * been what made them enough. */
+    double spent = t->seconds;
+    if (t->at.step <
+        qn_total_steps(&r->before, qn_trainer_steps_per_epoch(t))) {
+        spent = fmax(spent, r->before.stop.after);
     }
-    return QN_OK;
+    return after > 0 && spent >= after ? out_of_time(t, err) : QN_OK;
 }
 
 static enum qn_status take_up(struct resume *r, const struct qn_sink *sink,
@@ -189,6 +232,9 @@ static enum qn_status take_up(struct resume *r, const struct qn_sink *sink,
     struct qn_trainer *t = *out;
     t->seconds = r->history.seconds;
     status = load(t, r, err);
+    if (status == QN_OK) {
+        status = check_total(t, r, err);
+    }
     if (status == QN_OK) {
         status = check_end(t, r, err);
     }

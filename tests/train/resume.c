@@ -282,6 +282,47 @@ static void a_wrong_change_leaves_the_run_as_it_was(void **state)
     free(run);
 }
 
+static void refuses(struct fixture *f, const char *run, const char *change,
+                    enum qn_status wanted, const char *sentence)
+{
+    struct qn_trainer *t;
+    struct qn_err err;
+    assert_int_equal(qn_trainer_resume(&f->env, run, &change,
+                                       change != NULL ? 1 : 0, NULL, &t, &err),
+                     wanted);
+    if (strstr(err.text, sentence) == NULL) {
+        fail_msg("\"%s\" lacks \"%s\"", err.text, sentence);
+    }
+}
+
+static void a_run_that_time_ended_says_what_makes_it_go_on(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const timed[] = {"steps=30", "stop.after=0.000001 s",
+                                        NULL};
+    static const char *const on[] = {"stop.after=none"};
+    char *run = fixture_finish(fixture_create(f, timed));
+    refuses(f, run, NULL, QN_ESTATE,
+            "is ended by stop.after=\"1e-06 s\" at step 1 of 30; "
+            "stop.after=none or a longer time makes it go on");
+    refuses(f, run, "optim.lr=0.1", QN_ESTATE, "stop.after=none");
+    struct qn_trainer *t = fixture_resume(f, run, on, 1);
+    fixture_run(t, INT64_MAX);
+    assert_int_equal(qn_trainer_step_count(t), 30);
+    qn_trainer_free(t);
+    free(run);
+}
+
+static void an_end_before_the_step_reached_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    char *run = fixture_finish(fixture_create(f, settings));
+    refuses(f, run, "steps=3", QN_EUSAGE,
+            "steps=3 ends the run at step 3, it is at step ");
+    assert_int_equal(recorded_events(run, "set"), 0);
+    free(run);
+}
+
 static void a_run_that_is_done_goes_on_only_with_more_to_do(void **state)
 {
     struct fixture *f = *state;
@@ -290,7 +331,7 @@ static void a_run_that_is_done_goes_on_only_with_more_to_do(void **state)
     char *run = fixture_finish(fixture_create(f, settings));
     assert_int_equal(qn_trainer_resume(&f->env, run, NULL, 0, NULL, &t, &err),
                      QN_ESTATE);
-    assert_non_null(strstr(err.text, "a larger steps, epochs or stop.after "
+    assert_non_null(strstr(err.text, "a larger steps or epochs "
                                      "makes it go on"));
     static const char *const lr[] = {"optim.lr=0.1"};
     assert_int_equal(qn_trainer_resume(&f->env, run, lr, 1, NULL, &t, &err),
@@ -381,6 +422,8 @@ int main(void)
         CASE(changes_that_unset_each_other_can_be_made_again),
         CASE(a_checkpoint_that_is_gone_is_no_new_beginning),
         CASE(a_wrong_change_leaves_the_run_as_it_was),
+        CASE(a_run_that_time_ended_says_what_makes_it_go_on),
+        CASE(an_end_before_the_step_reached_is_refused),
         CASE(a_run_that_is_done_goes_on_only_with_more_to_do),
         CASE(a_run_cannot_be_trained_twice_at_once),
         CASE(a_changed_text_is_refused),
