@@ -46,6 +46,7 @@ struct opening {
         const char *text;
         size_t len;
     } span[QN_N_SPLITS];
+    bool added_unk; /* <unk>, which train itself lacks */
 };
 
 const char *qn_split_name(enum qn_split split)
@@ -220,6 +221,7 @@ static enum qn_status learn_vocab(struct opening *o, struct qn_err *err)
     }
     for (int i = QN_VALID; i < QN_N_SPLITS; i++) {
         if (!qn_vocab_covers(c->vocab, o->span[i].text, o->span[i].len)) {
+            o->added_unk |= qn_vocab_unk(c->vocab) == QN_UNK;
             qn_vocab_add_unk(c->vocab);
         }
     }
@@ -244,7 +246,7 @@ static enum qn_status check_size(const struct opening *o, struct qn_err *err)
     return qn_fail(err, QN_EUSAGE,
                    "data.vocab_size is %d, the text has %d %s%s",
                    spec->vocab_size, size, kinds[spec->kind].counts,
-                   qn_vocab_unk(v) == QN_UNK      ? ""
+                   !o->added_unk                  ? ""
                    : spec->kind == QN_SYMBOL_WORD ? ", counting the one for "
                                                     "unknown words"
                                                   : ", counting <unk>");

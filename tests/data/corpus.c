@@ -355,6 +355,17 @@ static void vocab_size_is_checked_when_given(void **state)
     free(path);
 }
 
+static void an_unk_of_the_text_itself_is_a_word_as_any(void **state)
+{
+    struct world *w = *state;
+    char *path = put(w, "t", "a <unk> b a\na b c a\n");
+    struct qn_corpus_spec spec = {
+        .path = {path}, .kind = QN_SYMBOL_WORD, .vocab_size = 9};
+    check_refused(w, spec, QN_EUSAGE,
+                  "data.vocab_size is 9, the text has 5 words");
+    free(path);
+}
+
 static void fractions_must_leave_a_training_text(void **state)
 {
     struct world *w = *state;
@@ -452,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_fraction_cuts_what_its_decimal_number_says),
         IN_WORLD(nul_characters_are_taken_with_a_warning),
         IN_WORLD(vocab_size_is_checked_when_given),
+        IN_WORLD(an_unk_of_the_text_itself_is_a_word_as_any),
         IN_WORLD(fractions_must_leave_a_training_text),
         IN_WORLD(a_fixed_vocabulary_is_kept),
         IN_WORLD(a_fixed_vocabulary_needs_no_training_text),
