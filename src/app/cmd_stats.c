@@ -95,7 +95,8 @@ static bool counted(const struct qn_stats_record *r, int of)
     return (r->of >> of & 1u) != 0;
 }
 
-static void json_pooled(struct qn_json *j, const struct qn_stats_record *r)
+static void json_pooled(struct qn_json *j, const struct qn_stats_record *r,
+                        bool exact)
 {
     qn_json_array(j);
     for (int of = 0; of < QN_N_QUANTITIES; of++) {
@@ -103,7 +104,7 @@ static void json_pooled(struct qn_json *j, const struct qn_stats_record *r)
             struct qn_hist pooled;
             qn_stats_pool(r, (enum qn_quantity)of, &pooled);
             qn_json_object(j);
-            qn_hist_json(&pooled, (enum qn_quantity)of, j);
+            qn_hist_json(&pooled, (enum qn_quantity)of, exact, j);
             qn_json_end_object(j);
         }
     }
@@ -115,16 +116,17 @@ static void print_json(struct qn_out *out, const struct question *q, double t,
                        const struct qn_stats_record *r)
 {
     struct qn_json j = {.comma = false};
+    bool exact = is_exact(q, t);
     qn_json_object(&j);
     qn_json_kstring(&j, "run", q->run);
     qn_json_kstring(&j, "split", qn_split_name(q->split));
     qn_json_kint(&j, "step", r->step);
     qn_json_kdouble(&j, "threshold", t);
-    qn_json_kbool(&j, "exact", is_exact(q, t));
+    qn_json_kbool(&j, "exact", exact);
     qn_json_key(&j, "layers");
-    qn_stats_json(r, &j);
+    qn_stats_json(r, exact, &j);
     qn_json_key(&j, "pooled");
-    json_pooled(&j, r);
+    json_pooled(&j, r, exact);
     qn_json_end_object(&j);
     (void)qn_out_json(out, &j);
     qn_json_free(&j);

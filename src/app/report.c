@@ -156,7 +156,7 @@ static void take_stats(void *user, const struct qn_stats_record *s)
     struct qn_json *j = begin_event(r, "stats");
     qn_json_kint(j, "step", s->step);
     qn_json_key(j, "layers");
-    qn_stats_json(s, j);
+    qn_stats_json(s, true, j);
     end_event(r);
 }
 
@@ -300,8 +300,15 @@ void qn_report_done(struct qn_report *r)
     (void)qn_format_duration(spent, sizeof spent, qn_trainer_seconds(t));
     text_shares(r);
     int64_t steps = qn_trainer_step_count(t);
-    (void)qn_out_linef(&r->out, "done: %lld step%s in %s", (long long)steps,
-                       steps == 1 ? "" : "s", spent);
+    int64_t total = qn_trainer_steps_total(t);
+    if (steps < total) {
+        (void)qn_out_linef(&r->out,
+                           "done: %lld of %lld steps in %s (stop.after)",
+                           (long long)steps, (long long)total, spent);
+    } else {
+        (void)qn_out_linef(&r->out, "done: %lld step%s in %s", (long long)steps,
+                           steps == 1 ? "" : "s", spent);
+    }
     int64_t step;
     double v;
     if (qn_trainer_best(t, &step, &v)) {

@@ -261,7 +261,7 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
     return status;
 }
 
-void qn_hist_json(const struct qn_hist *h, enum qn_quantity of,
+void qn_hist_json(const struct qn_hist *h, enum qn_quantity of, bool exact,
                   struct qn_json *out)
 {
     struct qn_shares s = qn_hist_shares(h);
@@ -272,21 +272,24 @@ void qn_hist_json(const struct qn_hist *h, enum qn_quantity of,
     qn_json_kdouble(out, "zero", s.zero);
     qn_json_kdouble(out, "nan", s.nan);
     qn_json_kint(out, "count", (int64_t)s.count);
-    qn_json_kint(out, "n_negative", (int64_t)h->n_negative);
-    qn_json_kint(out, "n_near", (int64_t)h->n_near);
-    qn_json_kint(out, "n_positive", (int64_t)h->n_positive);
+    if (exact) {
+        qn_json_kint(out, "n_negative", (int64_t)h->n_negative);
+        qn_json_kint(out, "n_near", (int64_t)h->n_near);
+        qn_json_kint(out, "n_positive", (int64_t)h->n_positive);
+    }
     qn_json_kint(out, "n_zero", (int64_t)h->n_zero);
     qn_json_kint(out, "n_nan", (int64_t)h->n_nan);
 }
 
-void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out)
+void qn_stats_json(const struct qn_stats_record *r, bool exact,
+                   struct qn_json *out)
 {
     qn_json_array(out);
     for (int q = 0; q < QN_N_QUANTITIES; q++) {
         for (int i = 0; i < r->n_layers && (r->of >> q & 1u) != 0; i++) {
             qn_json_object(out);
             qn_json_kint(out, "layer", i + 1);
-            qn_hist_json(&r->layer[i][q], (enum qn_quantity)q, out);
+            qn_hist_json(&r->layer[i][q], (enum qn_quantity)q, exact, out);
             qn_json_end_object(out);
         }
     }

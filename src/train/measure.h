@@ -67,11 +67,13 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
 void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
                               void *user);
 
-/* The shares and counts of one histogram, into an open object. */
-void qn_hist_json(const struct qn_hist *h, enum qn_quantity of,
+/* The shares and counts of one histogram, into an open object; without those
+ * counts that are by its threshold unless they are exact. */
+void qn_hist_json(const struct qn_hist *h, enum qn_quantity of, bool exact,
                   struct qn_json *out);
 /* As one JSON array: for every quantity, for every layer, an object with layer
  * (from 1), of, the shares and the counts. */
-void qn_stats_json(const struct qn_stats_record *r, struct qn_json *out);
+void qn_stats_json(const struct qn_stats_record *r, bool exact,
+                   struct qn_json *out);
 
 #endif

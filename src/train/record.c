@@ -188,7 +188,7 @@ void qn_record_stats(struct qn_record *r, const struct qn_stats_record *stats)
         qn_json_float(j, (double)stats->layer[0][QN_CELL].threshold);
     }
     qn_json_key(j, "layers");
-    qn_stats_json(stats, j);
+    qn_stats_json(stats, true, j);
     qn_json_key(j, "bins");
     all_bins_json(j, stats);
     qn_json_end_object(j);

@@ -148,6 +148,12 @@ static void stats_count_all_quantities_at_several_thresholds(void **state)
             assert_string_equal(string(row(s, "pooled", q), "of"), names[q]);
             (void)check_shares(row(s, "pooled", q));
             assert_true(number(row(s, "pooled", q), "count") == 2 * 71 * 12);
+            /* Counts that bins do not tell are not made up. */
+            assert_int_equal(
+                json_object_get(row(s, "pooled", q), "n_near") != NULL, i < 2);
+            assert_int_equal(
+                json_object_get(row(s, "layers", q), "n_near") != NULL, i < 2);
+            assert_non_null(json_object_get(row(s, "pooled", q), "n_zero"));
         }
         json_decref(s);
     }

@@ -487,7 +487,7 @@ static void statistics_are_written_as_shares_and_counts(void **state)
     qn_hist_init(&r->layer[0][QN_CELL], 0.1f);
     qn_hist_add(&r->layer[0][QN_CELL], x, 4);
     struct qn_json out = {0};
-    qn_stats_json(r, &out); /* the other quantities were not counted */
+    qn_stats_json(r, true, &out); /* the other quantities were not counted */
     assert_string_equal(
         out.text.text,
         "[{\"layer\":1,\"of\":\"c\",\"negative\":0.25,\"near\":0.5,"
