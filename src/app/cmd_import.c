@@ -33,7 +33,11 @@ int qn_cmd_import(const struct qn_args *args)
         return qn_give_up(status, &err);
     }
     qn_context_init(&c, args);
-    status = qn_import(&c.env, args->words[0], &spec, &id, &err);
+    status = qn_import_check(args->words[0], &spec, args->assignments,
+                             args->n_assignments, &err);
+    if (status == QN_OK) {
+        status = qn_import(&c.env, args->words[0], &spec, &id, &err);
+    }
     if (status == QN_OK) {
         print(&out, args->option[QN_OPT_JSON] != NULL, id);
     }

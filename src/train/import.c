@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the tensors of a file may fix. */
+static const char *const keys[] = {
+    "model.cell",  "model.layers", "model.hidden",
+    "model.embed", "model.window", "model.batch_norm",
+    "model.dense", "model.bias",   "seq"};
+#define N_KEYS (sizeof keys / sizeof keys[0])
+
 /* The setting of a resolved spec as text, the windows of all layers in full. */
 static void full_text(const struct qn_spec *spec, const char *key,
                       struct qn_str *out)
@@ -24,12 +31,8 @@ static void notice_taken(const struct qn_train_env *env, const char *path,
                          const struct qn_spec *asked,
                          const struct qn_spec *found)
 {
-    static const char *const keys[] = {
-        "model.cell",  "model.layers", "model.hidden",
-        "model.embed", "model.window", "model.batch_norm",
-        "model.dense", "model.bias",   "seq"};
     struct qn_str taken = {0};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    for (size_t i = 0; i < N_KEYS; i++) {
         if (!qn_schema_applies(qn_schema_at(qn_schema_index(keys[i])), found)) {
             continue; /* a default in the place of what has no meaning now */
         }
@@ -48,6 +51,47 @@ static void notice_taken(const struct qn_train_env *env, const char *path,
                      path, taken.text);
     }
     qn_str_free(&taken);
+}
+
+static bool is_typed(const char *key, const char *const *typed, int n)
+{
+    size_t len = strlen(key);
+    for (int i = 0; i < n; i++) {
+        if (strncmp(typed[i], key, len) == 0 && typed[i][len] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum qn_status qn_import_check(const char *weights_path,
+                               const struct qn_spec *spec,
+                               const char *const *typed, int n,
+                               struct qn_err *err)
+{
+    struct qn_spec found = *spec;
+    int vocab;
+    enum qn_status status =
+        qn_checkpoint_infer(weights_path, &found, &vocab, err);
+    struct qn_str problems = {0};
+    for (size_t i = 0; status == QN_OK && i < N_KEYS; i++) {
+        struct qn_str was = {0}, is = {0};
+        full_text(spec, keys[i], &was);
+        full_text(&found, keys[i], &is);
+        if (is_typed(keys[i], typed, n) && strcmp(was.text, is.text) != 0 &&
+            qn_schema_applies(qn_schema_at(qn_schema_index(keys[i])), &found)) {
+            qn_str_addf(&problems, "%s%s is %s, the tensors of %s have %s",
+                        problems.len > 0 ? "\n" : "", keys[i], was.text,
+                        weights_path, is.text);
+        }
+        qn_str_free(&was);
+        qn_str_free(&is);
+    }
+    if (problems.len > 0) {
+        status = qn_fail(err, QN_EUSAGE, "%s", problems.text);
+    }
+    qn_str_free(&problems);
+    return status;
 }
 
 /* The folder with its only checkpoint, at step 0. */

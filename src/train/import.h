@@ -10,4 +10,11 @@ enum qn_status qn_import(const struct qn_train_env *env,
                          const char *weights_path, const struct qn_spec *spec,
                          char **id, struct qn_err *err);
 
+/* QN_EUSAGE with all that the person typed ("KEY=VALUE", in effect in 'spec')
+ * and the file contradicts: unlike what a preset says, it is meant. */
+enum qn_status qn_import_check(const char *weights_path,
+                               const struct qn_spec *spec,
+                               const char *const *typed, int n,
+                               struct qn_err *err);
+
 #endif

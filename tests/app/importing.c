@@ -121,12 +121,28 @@ static void a_misshapen_tensor_is_named_with_both_shapes(void **state)
     expect(STEPS, &steps, steps_said);
 }
 
+static void a_typed_setting_that_the_file_contradicts_is_named(void **state)
+{
+    (void)state;
+    make_weights("");
+    struct outcome o =
+        quern("import w.st " TINY "model.hidden=300 model.cell=lstm name=b");
+    assert_int_equal(o.status, 2);
+    assert_non_null(
+        strstr(o.err, "model.cell is lstm, the tensors of w.st have qrnn"));
+    assert_non_null(
+        strstr(o.err, "model.hidden is 300, the tensors of w.st have 12"));
+    outcome_free(&o);
+    assert_int_not_equal(sh("test -e store/*-b"), 0);
+}
+
 #define WITH_SHELL(name)                                                       \
     cmocka_unit_test_setup_teardown(name, shell_setup, shell_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WITH_SHELL(a_typed_setting_that_the_file_contradicts_is_named),
         WITH_SHELL(a_missing_tensor_is_named),
         WITH_SHELL(an_extra_tensor_is_named),
         WITH_SHELL(a_misshapen_tensor_is_named_with_both_shapes),
