@@ -152,6 +152,10 @@ static void a_person_reads_a_line_every_so_often(void **state)
     out = quern_out("train " TINY "steps=1");
     assert_int_equal(count(out, "done: 1 step in"), 1);
     free(out);
+    out = quern_out("train " TINY "steps=30 stop.after='0.000001 s'");
+    assert_int_equal(count(out, "done: 1 of 30 steps in "), 1);
+    assert_int_equal(count(out, " (stop.after)"), 1);
+    free(out);
 }
 
 /* A number that no decimals help: some 1e25 after a step that is far too wide.
