@@ -2,7 +2,9 @@
 --
 -- Built into the program (src/script/lua_paper.c). To try a change without
 -- building: paper = loadfile("lua/quern/paper.lua")().
-local raise = ... or function(_, text) error(text, 3) end
+local raise, hint = ...
+raise = raise or function(_, text) error(text, 3) end
+hint = hint or function() return "" end
 local qn = require "quern"
 
 local ACTIVATIONS = { "tanh", "relu", "drelu" }
@@ -43,8 +45,8 @@ local function check_options(options)
     local option = OPTIONS[name]
     if not option then
       problems[#problems + 1] =
-        ("unknown option '%s' of qn.paper.activation_table")
-          :format(tostring(name))
+        ("unknown option '%s' of qn.paper.activation_table%s")
+          :format(tostring(name), hint(tostring(name), OPTIONS))
     elseif not option[2](value) then
       problems[#problems + 1] = ("%s: %s expected"):format(name, option[1])
     end
@@ -55,11 +57,27 @@ local function check_options(options)
   end
 end
 
--- Whether a row of qn.runs() is done, or trains in this session: after Ctrl-C
--- the same call goes on waiting.
-local function is_fit(row)
-  local trains = row.state == "running" or row.state == "held"
-  return row.state == "done" or (row.id ~= nil and trains)
+-- What makes a run the preset's; the rest is names, chance and watching.
+local MATTERS = {
+  "task", "data", "model", "loss", "optim", "batch", "seq", "epochs", "steps",
+}
+
+-- Which of these a run has otherwise than the preset, as text; "" for none.
+local function differing(run, preset)
+  local config, keys = run.config, {}
+  for _, key in ipairs(MATTERS) do
+    if config[key] ~= preset[key] then keys[#keys + 1] = key end
+  end
+  return table.concat(keys, ", ")
+end
+
+-- An import knows of no steps to come: it is at 0 of 0.
+local function is_short(run)
+  return run.steps_total == 0 or run.step < run.steps_total
+end
+
+local function preset_name(activation, options)
+  return ("ptb-word/%s-%d"):format(activation, options.size or 200)
 end
 
 -- A preset's runs are called as it is or, by the command line, with a number.
@@ -69,36 +87,79 @@ local function is_of_preset(run_name, name)
          and (rest == "" or rest:match("^%-%d+$") ~= nil)
 end
 
--- The newest run of this preset that is to train as long as it says; nil when
--- there is none.
-local function find_trained(name)
+-- Why a stored run does not stand for the preset; nil when it does. One that
+-- trains in this session will: after Ctrl-C the same call goes on waiting.
+local function why_not(run, row, preset)
+  local keys = differing(run, preset)
+  if keys ~= "" then return "has other settings (" .. keys .. ")" end
+  if row.id and (row.state == "running" or row.state == "held") then return end
+  if is_short(run) then
+    return ("has %d of %d steps"):format(run.step, run.steps_total)
+  end
+  if row.state ~= "done" then return "is " .. row.state end
+end
+
+-- The newest run that did all that the preset says; nil when there is none. Of
+-- those passed over the newest is named.
+local function find_trained(activation, name)
   local preset = qn.preset(name)
-  local rows = assert(qn.runs())
+  local rows, told = assert(qn.runs()), false
   for i = #rows, 1, -1 do
     local row = rows[i]
-    if is_of_preset(row.name, name) and is_fit(row) then
-      local run = qn.run(row.run)
-      local config = run and run.config
-      if config and config.steps == preset.steps
-         and config.epochs == preset.epochs then
-        return run
+    local run = is_of_preset(row.name, name) and qn.run(row.run)
+    if run then
+      local why = why_not(run, row, preset)
+      if not why then return run end
+      if not told then
+        print(("%s: run %s %s: not taken"):format(activation, run.run, why))
       end
+      told = true
     end
   end
 end
 
+-- A run that is given must be of what it stands for.
+local function check_given(activation, run)
+  local config = run.config
+  local function must(group, key, value)
+    local got = config[group][key]
+    if got ~= value then
+      raise("usage", ("runs.%s: run %s has %s.%s=%s, not %s"):format(
+        activation, run.run, group, key, tostring(got), value))
+    end
+  end
+  must("model", "cell", "qrnn")
+  must("data", "level", "word")
+  must("model", "activation", activation)
+end
+
+-- What can be refused is refused before anything is printed or trained.
+local function check_all(options)
+  local given = {}
+  for _, activation in ipairs(ACTIVATIONS) do
+    local run = options.runs and options.runs[activation]
+    if type(run) == "string" or math.type(run) == "integer" then
+      local message, code
+      run, message, code = qn.run(run)
+      if not run then return nil, activation .. ": " .. message, code end
+    end
+    if run then
+      check_given(activation, run)
+      given[activation] = run
+    else
+      qn.preset(preset_name(activation, options), options.changes or {})
+    end
+  end
+  return given
+end
+
 -- The run that is given, or one that was trained before, or a new one; nil,
 -- message, code when there is none to be had.
-local function find_run(activation, options)
-  local given = options.runs and options.runs[activation]
-  local name = ("ptb-word/%s-%d"):format(activation, options.size or 200)
-  if type(given) == "string" or math.type(given) == "integer" then
-    return qn.run(given)
-  elseif given ~= nil then
-    return given
-  end
+local function find_run(activation, given, options)
+  local name = preset_name(activation, options)
+  if given[activation] then return given[activation] end
   local fresh = options.train or options.changes ~= nil
-  local run = not fresh and find_trained(name)
+  local run = not fresh and find_trained(activation, name)
   if run then
     print(("%s: run %s is %s"):format(activation, run.run, run.state))
     return run
@@ -108,8 +169,8 @@ local function find_run(activation, options)
 end
 
 -- Shares in percent of one activation: pooled, and a list of the layers'.
-local function measure(activation, options)
-  local run, message, code = find_run(activation, options)
+local function measure(activation, given, options)
+  local run, message, code = find_run(activation, given, options)
   if not run then return nil, message, code end
   local ended
   ended, message, code = run:wait()
@@ -136,6 +197,20 @@ local function add_rows(rows, activation, found)
       difference = ours - paper, layers = layers,
       run = found.run.run, step = found.stats.step,
     }
+  end
+end
+
+-- How the runs are not what the presets say.
+local function print_remarks(found, options)
+  for _, activation in ipairs(ACTIVATIONS) do
+    local run = found[activation].run
+    local name = preset_name(activation, options)
+    local keys = differing(run, qn.preset(name))
+    if is_short(run) or keys ~= "" then
+      print(("%s: run %s, step %d of %d"):format(activation, run.run, run.step,
+                                                run.steps_total))
+    end
+    if keys ~= "" then print("  not the preset's: " .. keys) end
   end
 end
 
@@ -187,13 +262,16 @@ local paper = {}
 function paper.activation_table(options)
   options = options == nil and {} or options
   check_options(options)
+  local given, reason, kind = check_all(options)
+  if not given then return nil, reason, kind end
   local found, rows = {}, setmetatable({}, rows_meta)
   for _, activation in ipairs(ACTIVATIONS) do
-    local got, message, code = measure(activation, options)
+    local got, message, code = measure(activation, given, options)
     if not got then return nil, activation .. ": " .. message, code end
     found[activation] = got
     add_rows(rows, activation, got)
   end
+  print_remarks(found, options)
   print_pooled(rows, options.split or "test")
   print_layers(rows)
   print_runs(found)

@@ -10,6 +10,15 @@ static int l_raise(lua_State *L)
     return qn_lua_raise(L, code, luaL_checkstring(L, 2));
 }
 
+/* hint(word, table): the nearest of its keys, " (did you mean 'x'?)", or "". */
+static int l_hint(lua_State *L)
+{
+    const char *word = luaL_checkstring(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    qn_lua_push_hint_of(L, word, 2);
+    return 1;
+}
+
 void qn_lua_push_paper(lua_State *L)
 {
     int status =
@@ -19,5 +28,6 @@ void qn_lua_push_paper(lua_State *L)
         lua_error(L);
     }
     lua_pushcfunction(L, l_raise);
-    lua_call(L, 1, 1);
+    lua_pushcfunction(L, l_hint);
+    lua_call(L, 2, 1);
 }

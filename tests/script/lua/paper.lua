@@ -40,6 +40,7 @@ local text = table.concat(printed, "\n")
 assert(text:find("tanh: training ptb-word/tanh-200", 1, true), text)
 assert(text:find("Table 3: cell states c of all layers on the test split", 1, true))
 assert(text:find("drelu   negative", 1, true) and text:find("\n        2 ", 1, true))
+assert(text:find("  not the preset's: data, model, batch, seq, epochs, steps", 1, true), text)
 for line in text:gmatch("[^\n]+") do
   assert(#line <= 80, line)
 end
@@ -61,20 +62,46 @@ assert(message:find("scripts/get-data ptb", 1, true), message)
 assert(message:find("ptb.train.txt", 1, true), message)
 assert(#qn.runs() == 3)
 
--- A run of the preset's length is found, also by the command line's name for it.
-tiny.steps, tiny.batch, tiny.seq = nil, 8, 10
-tiny.model.hidden, tiny.model.embed = 2, 2
-tiny.eval, tiny.checkpoint = { every = "9 epochs" }, { every = "9 epochs" }
+-- A stored run is found when it did all of the preset, which is small here: the
+-- library's upvalue qn is what all its functions see.
+local function set_qn(f, value, seen)
+  seen[f] = true
+  for i = 1, 60 do
+    local name, v = debug.getupvalue(f, i)
+    if not name then return end
+    if name == "qn" then debug.setupvalue(f, i, value) end
+    if type(v) == "function" and not seen[v] and debug.getinfo(v).what == "Lua" then
+      set_qn(v, value, seen)
+    end
+  end
+end
+local function small(name) return qn.preset(name, tiny) end
+set_qn(qn.paper.activation_table, setmetatable({ preset = small }, { __index = qn }), {})
+
 tiny.name = "ptb-word/relu-200-1"
-local long = assert(qn.train(qn.preset("ptb-word/relu-200", tiny)))
+local long = assert(qn.train(small("ptb-word/relu-200")))
 long:wait()
 tiny.name = "ptb-word/relu-200-code-1"
-assert(qn.train(qn.preset("ptb-word/relu-200", tiny))):wait()
-print = record
+assert(qn.train(small("ptb-word/relu-200"))):wait()
+tiny.name = "ptb-word/relu-200-2"
+local other_sizes = qn.train(small("ptb-word/relu-200"):with{ model = { hidden = 4 } })
+other_sizes:wait()
+tiny.name = "ptb-word/relu-200-3"
+local short = qn.train(small("ptb-word/relu-200"))
+short:wait{ until_ = function(r) return r.step >= 1 end }
+short:stop()
+short:wait()
 given.relu = nil
+printed = {}
+print = record
 local found = assert(qn.paper.activation_table { runs = given })
 print = real_print
-assert(found[4].run == long.run and found[1].run == rows[1].run)
+text = table.concat(printed, "\n")
+assert(found[4].run == (short.state == "done" and short.run or long.run), text)
+assert(short.state == "done" or text:find("relu: run " .. short.run, 1, true), text)
+assert(short.state == "done" or text:find("steps: not taken", 1, true), text)
+assert(found[1].run == rows[1].run)
+set_qn(qn.paper.activation_table, qn, {})
 
 -- Mistakes name the script's line.
 local function refuses(options, part)
@@ -84,9 +111,13 @@ local function refuses(options, part)
 end
 refuses({ size = 300 }, "size: 200 or 640 expected")
 refuses({ runs = { elu = 1 } }, "runs: a table of runs by activation expected")
-refuses({ sise = 200 }, "unknown option 'sise'")
+refuses({ siz = 1 }, "unknown option 'siz' of qn.paper.activation_table (did you mean 'size'?)")
+refuses({ runs = { relu = given.tanh } }, "has model.activation=tanh, not relu")
 refuses(3, "a table of options expected, got number")
+printed, print = {}, record
 local e = refuses({ changes = { modle = 1 } }, "modle")
+print = real_print
+assert(#printed == 0, "refused before anything is said")
 assert(e.where:match("paper.lua:%d+:$") and not e.where:match("^quern/"), e.where)
 assert(not pcall(function() return qn.paper.table end))
 assert(not pcall(function() qn.paper.mine = 1 end))
