@@ -27,6 +27,7 @@ struct qn_screen {
     struct qn_scrollback *output;
     struct qn_view_state view;
     enum qn_pane maximised; /* QN_N_PANES = none */
+    bool ascii_only;        /* what the locale can show */
     bool busy;
     int n_seen; /* runs of the lab already looked at */
     enum popup_kind popup;
@@ -46,6 +47,7 @@ struct qn_screen *qn_screen_new(struct qn_lab *lab, struct qn_line *line,
     s->line = line;
     s->output = qn_scrollback_new(SCROLLBACK_LINES);
     s->view.glyphs = glyphs;
+    s->ascii_only = glyphs == QN_GLYPHS_ASCII;
     s->view.smooth = 0.9;
     s->view.focus = QN_PANE_PROMPT;
     s->maximised = QN_N_PANES;
@@ -247,6 +249,14 @@ static bool types_on(const struct qn_screen *s, const struct qn_key *key)
 
 /* --- actions */
 
+static void next_glyphs(struct qn_screen *s)
+{
+    int n = QN_GLYPHS_ASCII + 1;
+    if (!s->ascii_only) {
+        s->view.glyphs = (enum qn_glyphs)(((int)s->view.glyphs + 1) % n);
+    }
+}
+
 static void toggle_pause(struct qn_screen *s)
 {
     struct qn_lab_run run;
@@ -344,8 +354,7 @@ static enum qn_screen_wish act(struct qn_screen *s, enum qn_action action)
         s->view.log_y = !s->view.log_y;
         break;
     case QN_ACT_GLYPHS:
-        s->view.glyphs =
-            (enum qn_glyphs)((s->view.glyphs + 1) % (QN_GLYPHS_ASCII + 1));
+        next_glyphs(s);
         break;
     case QN_ACT_PAUSE:
         toggle_pause(s);

@@ -247,14 +247,44 @@ static void one_key_goes_through_all_that_is_counted(void **state)
     qn_screen_update(d->screen);
     assert_true(shows(d, " cell states c "));
     press(d, QN_KEY_F1 + 1);
-    assert_true(shows(d, " forget gate f "));
+    assert_true(shows(d, " forget gates f "));
     press(d, QN_KEY_F1 + 1);
-    assert_true(shows(d, " output gate o "));
+    assert_true(shows(d, " output gates o "));
     press(d, QN_KEY_F1 + 1);
     assert_true(shows(d, " cell states c "));
     press(d, QN_KEY_F1 + 5); /* in a pane a letter does */
     press_char(d, 'c');
-    assert_true(shows(d, " forget gate f "));
+    assert_true(shows(d, " forget gates f "));
+}
+
+/* Box lines show it: in ASCII they are + and -. */
+static bool in_ascii(struct desk *d)
+{
+    int row, col;
+    char *text = frame(d, &row, &col);
+    bool ascii = true;
+    for (const char *c = text; *c != '\0'; c++) {
+        ascii = ascii && (unsigned char)*c < 0x80;
+    }
+    free(text);
+    return ascii;
+}
+
+static void glyphs_change_where_the_locale_has_them(void **state)
+{
+    struct desk *d = *state;
+    for (int i = 0; i < 3; i++) {
+        assert_true(in_ascii(d));
+        press(d, QN_KEY_F1 + 6);
+    }
+    qn_screen_free(d->screen);
+    d->screen = qn_screen_new(d->f->lab, d->line, QN_GLYPHS_BRAILLE);
+    assert_false(in_ascii(d));
+    press(d, QN_KEY_F1 + 6);
+    press(d, QN_KEY_F1 + 6);
+    assert_true(in_ascii(d));
+    press(d, QN_KEY_F1 + 6);
+    assert_false(in_ascii(d));
 }
 
 static void any_size_can_be_drawn(void **state)
@@ -295,6 +325,7 @@ int main(void)
         SCREEN_TEST(an_interrupt_undoes_one_thing_at_a_time),
         SCREEN_TEST(the_cursor_stands_behind_what_was_typed),
         SCREEN_TEST(one_key_goes_through_all_that_is_counted),
+        SCREEN_TEST(glyphs_change_where_the_locale_has_them),
         SCREEN_TEST(any_size_can_be_drawn),
     };
     return cmocka_run_group_tests_name("screen", tests, NULL, NULL);
