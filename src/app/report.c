@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "lab/lab.h"
 #include "lab/note_text.h"
 
 #include <stdio.h>
@@ -73,15 +74,9 @@ static double seconds_left(const struct qn_trainer *t, double tokens_per_s)
     return spec->stop.after > 0 && allowed < left ? allowed : left;
 }
 
-static const char *const quantity_texts[] = {
-    [QN_CELL] = "cell states",     [QN_CANDIDATE] = "candidates",
-    [QN_OUTPUT] = "outputs",       [QN_FORGET] = "forget gates",
-    [QN_OUTGATE] = "output gates",
-};
-
-/* "step 500  cell states ...: layer 1 0.41 0.2 0.39" and the like for all that
- * was counted, once. They stand behind the line of their step and before those
- * of later ones. */
+/* "step 500  cell states c ...: layer 1 0.41 0.2 0.39" and the like for all
+ * that was counted, once. They stand behind the line of their step and before
+ * those of later ones. */
 static void text_shares(struct qn_report *r)
 {
     struct qn_stats_record *stats = r->stats;
@@ -91,7 +86,8 @@ static void text_shares(struct qn_report *r)
             continue;
         }
         qn_str_addf(&s, "step %lld  %s negative / near zero / positive:",
-                    (long long)stats->step, quantity_texts[q]);
+                    (long long)stats->step,
+                    qn_lab_quantity_title((enum qn_quantity)q));
         for (int i = 0; i < stats->n_layers; i++) {
             struct qn_shares shares = qn_hist_shares(&stats->layer[i][q]);
             qn_str_addf(&s, "  layer %d %.2f %.2f %.2f", i + 1, shares.negative,

@@ -84,7 +84,7 @@ int qn_lab_n_active(const struct qn_lab *lab);
 const struct qn_series *qn_lab_series(const struct qn_lab *lab, qn_run_id id,
                                       const char *metric);
 const char *const *qn_lab_metric_names(void); /* NULL at the end */
-/* "cell states c", "forget gate f", ... */
+/* "cell states c", "forget gates f", ... */
 const char *qn_lab_quantity_title(enum qn_quantity what);
 /* The newest statistics, or NULL before the first. */
 const struct qn_stats_record *qn_lab_stats(const struct qn_lab *lab,

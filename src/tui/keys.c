@@ -145,15 +145,16 @@ void qn_keys_help(int i, struct qn_str *keys, const char **help)
 const struct qn_hint *qn_keys_hints(bool in_prompt)
 {
     static const struct qn_hint prompt[] = {
-        {"F1", "help"},  {"F8", "pause"},     {"F9", "stop"},  {"^D", "quit"},
-        {"F6", "focus"}, {"F3", "maximise"},  {"F5", "log y"}, {"F2", "c f o"},
-        {"^C", "clear"}, {"Tab", "complete"}, {NULL, NULL},
+        {"F1", "help"},      {"F8", "pause"},     {"F9", "stop"},
+        {"^D", "quit"},      {"F6", "focus"},     {"F3", "maximise"},
+        {"F5", "log y"},     {"F2", "c z h f o"}, {"^C", "clear"},
+        {"Tab", "complete"}, {NULL, NULL},
     };
     static const struct qn_hint panes[] = {
-        {"?", "help"},  {"p", "pause"},       {"x", "stop"},
-        {"q", "quit"},  {"Esc", "prompt"},    {"e", "maximise"},
-        {"y", "log y"}, {"Up Down", "layer"}, {"s S", "smooth"},
-        {"c", "c f o"}, {NULL, NULL},
+        {"?", "help"},      {"p", "pause"},       {"x", "stop"},
+        {"q", "quit"},      {"Esc", "prompt"},    {"e", "maximise"},
+        {"y", "log y"},     {"Up Down", "layer"}, {"s S", "smooth"},
+        {"c", "c z h f o"}, {NULL, NULL},
     };
     return in_prompt ? prompt : panes;
 }

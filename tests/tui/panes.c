@@ -275,9 +275,9 @@ static void the_title_says_what_is_counted(void **state)
 {
     (void)state;
     static const char *const titles[QN_N_QUANTITIES] = {
-        " cell states c at step 100 ", " candidate z at step 100 ",
-        " output h at step 100 ", " forget gate f at step 100 ",
-        " output gate o at step 100 "};
+        " cell states c at step 100 ", " candidates z at step 100 ",
+        " outputs h at step 100 ", " forget gates f at step 100 ",
+        " output gates o at step 100 "};
     struct fixture f;
     const float gate[] = {0.9f, 0.9f, 0.9f, 0.05f};
     set_up(&f, 100, 2);

@@ -69,7 +69,7 @@ for _, of in ipairs { "c", "f", "o" } do
   assert(stats[of].pooled.count == 2 * 4 * 8 * 12)
 end
 assert(stats.f.pooled.negative == 0 and stats.f[1].positive > 0.5, "a gate")
-assert(tostring(stats):match("\nforget gate f at step 20, near zero below 0.1\n"))
+assert(tostring(stats):match("\nforget gates f at step 20, near zero below 0.1\n"))
 assert(stats:at(0.9).f.pooled.near > stats.f.pooled.near)
 local gates = assert(several:measure { of = "f,z", split = "test" })
 assert(gates.of == "f" and rawequal(gates.layers, gates.f) and gates.c == nil)
