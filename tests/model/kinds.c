@@ -2,7 +2,7 @@
  * and running statistics. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/support.h"
+#include "model/net.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,62 +13,12 @@
 
 #include <cmocka.h>
 
-enum { VOCAB = 13, BATCH = 5, LEN = 29 };
-
-struct net {
-    struct qn_backend *be;
-    struct qn_spec spec;
-    struct qn_model *m;
-    int32_t *ids, *targets; /* [BATCH, LEN] */
-};
-
-static void open_net(struct net *net, const char *backend, struct qn_spec spec)
-{
-    net->be = qn_test_backend(backend);
-    net->spec = spec;
-    net->m = qn_test_model(net->be, &spec, VOCAB);
-    net->ids = qn_test_ids(BATCH * LEN, VOCAB, 21);
-    net->targets = qn_test_ids(BATCH * LEN, VOCAB, 22);
-}
-
-static void close_net(struct net *net)
-{
-    free(net->ids);
-    free(net->targets);
-    qn_model_free(net->m);
-    qn_backend_free(net->be);
-}
-
 static struct qn_spec noisy(struct qn_spec spec)
 {
     spec.model.dropout = 0.3;
     spec.model.embed_dropout = 0.2;
     spec.model.zoneout = spec.model.cell == QN_CELL_QRNN ? 0.2 : 0;
     return spec;
-}
-
-/* Steps [from, from + n) of every stream, forward. */
-static struct qn_step_result forward(struct net *net, struct qn_pass *p,
-                                     int from, int n, uint64_t step)
-{
-    int32_t ids[BATCH * LEN];
-    int32_t targets[BATCH * LEN];
-    for (int b = 0; b < BATCH; b++) {
-        for (int t = 0; t < n; t++) {
-            ids[b * n + t] = net->ids[b * LEN + from + t];
-            targets[b * n + t] = net->targets[b * LEN + from + t];
-        }
-    }
-    struct qn_segment seg = {ids, targets, n, 9, step, 0};
-    return qn_test_forward(net->m, p, &seg);
-}
-
-static float *logits_of(struct qn_pass *p, int steps)
-{
-    struct qn_err err;
-    float *out = qn_xcalloc((size_t)(BATCH * steps * VOCAB), sizeof *out);
-    assert_int_equal(qn_pass_logits(p, out, &err), QN_OK);
-    return out;
 }
 
 /* --- carried state ------------------------------------------------------ */
@@ -81,21 +31,22 @@ static void in_pieces(const char *backend, int kind, int room)
 {
     static const int lengths[] = {5, 1, 2, 5, 4, 1, 1, 5, 5};
     struct net net;
-    open_net(&net, backend, qn_test_kind(kind));
-    struct qn_pass *whole = qn_test_pass(net.m, BATCH, LEN, false);
-    struct qn_pass *pieces = qn_test_pass(net.m, BATCH, room, false);
-    (void)forward(&net, whole, 0, LEN, 0);
-    float *expected = logits_of(whole, LEN);
+    net_open(&net, backend, qn_test_kind(kind));
+    struct qn_pass *whole = qn_test_pass(net.m, NET_BATCH, NET_LEN, false);
+    struct qn_pass *pieces = qn_test_pass(net.m, NET_BATCH, room, false);
+    (void)net_forward(&net, whole, 0, NET_LEN, 0);
+    float *expected = net_logits(whole, NET_LEN);
     int from = 0;
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         int n = lengths[i];
-        (void)forward(&net, pieces, from, n, 0);
+        (void)net_forward(&net, pieces, from, n, 0);
         qn_pass_carry(pieces);
-        float *got = logits_of(pieces, n);
-        for (int b = 0; b < BATCH; b++) {
-            double d = qn_test_distance(got + b * n * VOCAB,
-                                        expected + (b * LEN + from) * VOCAB,
-                                        (size_t)(n * VOCAB));
+        float *got = net_logits(pieces, n);
+        for (int b = 0; b < NET_BATCH; b++) {
+            double d =
+                qn_test_distance(got + b * n * NET_VOCAB,
+                                 expected + (b * NET_LEN + from) * NET_VOCAB,
+                                 (size_t)(n * NET_VOCAB));
             if (!(d < ROUNDING)) {
                 fail_msg("%s, kind %d: %g", backend, kind, d);
             }
@@ -103,11 +54,11 @@ static void in_pieces(const char *backend, int kind, int room)
         free(got);
         from += n;
     }
-    assert_int_equal(from, LEN);
+    assert_int_equal(from, NET_LEN);
     free(expected);
     qn_pass_free(pieces);
     qn_pass_free(whole);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void segment_by_segment_equals_one_long_pass(void **state)
@@ -125,29 +76,29 @@ static void state_moves_to_another_pass(int kind)
 {
     struct net net;
     struct qn_err err;
-    open_net(&net, "cpu", noisy(qn_test_kind(kind)));
-    struct qn_pass *a = qn_test_pass(net.m, BATCH, 8, true);
-    struct qn_pass *b = qn_test_pass(net.m, BATCH, 8, true);
+    net_open(&net, "cpu", noisy(qn_test_kind(kind)));
+    struct qn_pass *a = qn_test_pass(net.m, NET_BATCH, 8, true);
+    struct qn_pass *b = qn_test_pass(net.m, NET_BATCH, 8, true);
     size_t len = qn_pass_state_len(a);
     float *state = qn_xcalloc(2 * len, sizeof *state);
-    (void)forward(&net, a, 0, 7, 0);
+    (void)net_forward(&net, a, 0, 7, 0);
     qn_pass_carry(a);
     assert_int_equal(qn_pass_read_state(a, state, &err), QN_OK);
     qn_pass_write_state(b, state);
     assert_int_equal(qn_pass_read_state(b, state + len, &err), QN_OK);
     assert_memory_equal(state, state + len, len * sizeof *state);
-    double carried = forward(&net, a, 7, 8, 1).loss_sum;
-    assert_true(forward(&net, b, 7, 8, 1).loss_sum == carried);
+    double carried = net_forward(&net, a, 7, 8, 1).loss_sum;
+    assert_true(net_forward(&net, b, 7, 8, 1).loss_sum == carried);
     qn_pass_restart(b);
-    double anew = forward(&net, b, 7, 8, 1).loss_sum;
-    struct qn_pass *fresh = qn_test_pass(net.m, BATCH, 8, true);
+    double anew = net_forward(&net, b, 7, 8, 1).loss_sum;
+    struct qn_pass *fresh = qn_test_pass(net.m, NET_BATCH, 8, true);
     assert_true(anew != carried);
-    assert_true(forward(&net, fresh, 7, 8, 1).loss_sum == anew);
+    assert_true(net_forward(&net, fresh, 7, 8, 1).loss_sum == anew);
     qn_pass_free(fresh);
     free(state);
     qn_pass_free(a);
     qn_pass_free(b);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void carried_state_moves_and_restarts(void **state)
@@ -164,28 +115,28 @@ static void a_senseless_position_is_a_start(void **state)
     (void)state;
     struct net net;
     struct qn_err err;
-    open_net(&net, "cpu",
+    net_open(&net, "cpu",
              QN_SPEC("model.hidden=6", "model.bias=step", "seq=9"));
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, false);
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, false);
     size_t len = qn_pass_state_len(p);
     /* c of 6 in two layers, contexts of one vector of 64 and of 6. */
-    assert_int_equal(len, BATCH * (2 * 6 + 64 + 6) + 1);
+    assert_int_equal(len, NET_BATCH * (2 * 6 + 64 + 6) + 1);
     float *carried = qn_xcalloc(len, sizeof *carried);
-    double start = forward(&net, p, 0, 8, 0).loss_sum;
+    double start = net_forward(&net, p, 0, 8, 0).loss_sum;
     static const float wrong[] = {-1, 9, 1e30f, -1e30f, NAN, INFINITY};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         carried[len - 1] = wrong[i];
         qn_pass_write_state(p, carried);
-        assert_true(forward(&net, p, 0, 8, 0).loss_sum == start);
+        assert_true(net_forward(&net, p, 0, 8, 0).loss_sum == start);
     }
     carried[len - 1] = 8;
     qn_pass_write_state(p, carried);
-    assert_true(forward(&net, p, 0, 8, 0).loss_sum != start);
+    assert_true(net_forward(&net, p, 0, 8, 0).loss_sum != start);
     assert_int_equal(qn_pass_read_state(p, carried, &err), QN_OK);
     assert_true(carried[len - 1] == 8);
     free(carried);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 /* What an LSTM drops it still remembers: with one layer the state carried on
@@ -195,19 +146,19 @@ static void an_lstm_carries_what_it_had_before_dropout(void **state)
     (void)state;
     struct net net;
     struct qn_err err;
-    float carried[2][BATCH * 2 * 6];
+    float carried[2][NET_BATCH * 2 * 6];
     for (int i = 0; i < 2; i++) {
-        open_net(&net, "cpu",
+        net_open(&net, "cpu",
                  QN_SPEC("model.cell=lstm", "model.layers=1", "model.hidden=6",
                          i == 0 ? "model.dropout=0" : "model.dropout=0.5"));
-        struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
-        (void)forward(&net, p, 0, 8, 0);
+        struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
+        (void)net_forward(&net, p, 0, 8, 0);
         qn_pass_backward(p);
         qn_pass_carry(p);
-        assert_int_equal(qn_pass_state_len(p), BATCH * 2 * 6);
+        assert_int_equal(qn_pass_state_len(p), NET_BATCH * 2 * 6);
         assert_int_equal(qn_pass_read_state(p, carried[i], &err), QN_OK);
         qn_pass_free(p);
-        close_net(&net);
+        net_close(&net);
     }
     assert_memory_equal(carried[0], carried[1], sizeof carried[0]);
 }
@@ -224,17 +175,17 @@ static float *weights_of(struct net *net)
 static void repeat_without_carry(int kind)
 {
     struct net net;
-    open_net(&net, "cpu", noisy(qn_test_kind(kind)));
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
-    (void)forward(&net, p, 0, 7, 0);
+    net_open(&net, "cpu", noisy(qn_test_kind(kind)));
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
+    (void)net_forward(&net, p, 0, 7, 0);
     qn_pass_carry(p);
     float *weights = weights_of(&net);
-    double first = forward(&net, p, 7, 8, 2).loss_sum;
+    double first = net_forward(&net, p, 7, 8, 2).loss_sum;
     qn_pass_backward(p);
     float *grads = qn_test_read(net.m, qn_model_grads(net.m));
-    assert_true(forward(&net, p, 7, 8, 3).loss_sum != first);
+    assert_true(net_forward(&net, p, 7, 8, 3).loss_sum != first);
     qn_pass_backward(p);
-    assert_true(forward(&net, p, 7, 8, 2).loss_sum == first);
+    assert_true(net_forward(&net, p, 7, 8, 2).loss_sum == first);
     qn_pass_backward(p);
     float *again = qn_test_read(net.m, qn_model_grads(net.m));
     float *after = weights_of(&net);
@@ -247,7 +198,7 @@ static void repeat_without_carry(int kind)
     free(grads);
     free(again);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void a_step_without_carry_leaves_no_trace(void **state)
@@ -264,18 +215,18 @@ static void a_running_pass_allocates_nothing(void **state)
     (void)state;
     for (int kind = 0; kind < qn_test_n_kinds(); kind++) {
         struct net net;
-        open_net(&net, "cpu", noisy(qn_test_kind(kind)));
-        struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+        net_open(&net, "cpu", noisy(qn_test_kind(kind)));
+        struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
         uint64_t before = 0;
         for (uint64_t step = 0; step < 3; step++) {
-            (void)forward(&net, p, 8 * (int)step, 8, step);
+            (void)net_forward(&net, p, 8 * (int)step, 8, step);
             qn_pass_backward(p);
             qn_pass_carry(p);
             before = step == 0 ? qn_mem_count() : before;
         }
         assert_int_equal(qn_mem_count(), before);
         qn_pass_free(p);
-        close_net(&net);
+        net_close(&net);
     }
 }
 
@@ -285,18 +236,18 @@ static float *trained_on(struct qn_pool *pool, int kind, float **weights)
     struct net net = {.spec = noisy(qn_test_kind(kind))};
     struct qn_err err;
     assert_int_equal(qn_backend_new("cpu", pool, 3, &net.be, &err), QN_OK);
-    net.m = qn_test_model(net.be, &net.spec, VOCAB);
-    net.ids = qn_test_ids(BATCH * LEN, VOCAB, 21);
-    net.targets = qn_test_ids(BATCH * LEN, VOCAB, 22);
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
-    (void)forward(&net, p, 0, 7, 1);
+    net.m = qn_test_model(net.be, &net.spec, NET_VOCAB);
+    net.ids = qn_test_ids(NET_BATCH * NET_LEN, NET_VOCAB, 21);
+    net.targets = qn_test_ids(NET_BATCH * NET_LEN, NET_VOCAB, 22);
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
+    (void)net_forward(&net, p, 0, 7, 1);
     qn_pass_carry(p);
-    (void)forward(&net, p, 7, 8, 2);
+    (void)net_forward(&net, p, 7, 8, 2);
     qn_pass_backward(p);
     float *grads = qn_test_read(net.m, qn_model_grads(net.m));
     *weights = weights_of(&net);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
     return grads;
 }
 
@@ -308,7 +259,7 @@ static void results_do_not_depend_on_who_computes_them(void **state)
         struct qn_spec spec = qn_test_kind(kind);
         struct qn_param_list list;
         float *weights[2];
-        qn_param_list_init(&list, &spec, VOCAB);
+        qn_param_list_init(&list, &spec, NET_VOCAB);
         float *alone = trained_on(NULL, kind, &weights[0]);
         float *together = trained_on(pool, kind, &weights[1]);
         assert_memory_equal(alone, together, list.trained * sizeof *alone);
@@ -338,22 +289,22 @@ static const struct qn_param *find(const struct qn_param_list *list,
 static void running_means_move_by_a_tenth_at_each_carry(void **state)
 {
     (void)state;
-    enum { H = 3, E = 4, ROWS = BATCH * 8 };
+    enum { H = 3, E = 4, ROWS = NET_BATCH * 8 };
     struct net net;
     struct qn_param_list list;
-    open_net(&net, "cpu",
+    net_open(&net, "cpu",
              QN_SPEC("model.hidden=3", "model.embed=4", "model.layers=1",
                      "model.window=1", "model.batch_norm=true",
                      "model.activation=tanh"));
-    qn_param_list_init(&list, &net.spec, VOCAB);
+    qn_param_list_init(&list, &net.spec, NET_VOCAB);
     size_t mean_at = find(&list, "layers.0.norm.running_mean")->offset;
     size_t var_at = find(&list, "layers.0.norm.running_var")->offset;
     size_t table_at = find(&list, "embedding.weight")->offset;
     size_t weight_at = find(&list, "layers.0.conv.weight")->offset;
     assert_true(mean_at >= list.trained && var_at >= list.trained);
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
     float *before = weights_of(&net);
-    (void)forward(&net, p, 0, 8, 1);
+    (void)net_forward(&net, p, 0, 8, 1);
     qn_pass_backward(p);
     qn_pass_carry(p);
     float *after = weights_of(&net);
@@ -361,7 +312,7 @@ static void running_means_move_by_a_tenth_at_each_carry(void **state)
         double sum = 0;
         double squares = 0;
         for (int i = 0; i < ROWS; i++) {
-            int id = net.ids[i / 8 * LEN + i % 8];
+            int id = net.ids[i / 8 * NET_LEN + i % 8];
             double a = 0;
             for (size_t e = 0; e < E; e++) {
                 a += (double)before[weight_at + g * E + e] *
@@ -383,17 +334,17 @@ static void running_means_move_by_a_tenth_at_each_carry(void **state)
     free(after);
     qn_pass_free(p);
     qn_param_list_fini(&list);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void evaluation_leaves_running_statistics_alone(void **state)
 {
     (void)state;
     struct net net;
-    open_net(&net, "cpu", QN_SPEC("model.hidden=6", "model.batch_norm=true"));
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, false);
+    net_open(&net, "cpu", QN_SPEC("model.hidden=6", "model.batch_norm=true"));
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, false);
     float *before = weights_of(&net);
-    (void)forward(&net, p, 0, 8, 1);
+    (void)net_forward(&net, p, 0, 8, 1);
     qn_pass_carry(p);
     float *after = weights_of(&net);
     assert_memory_equal(before, after,
@@ -401,7 +352,7 @@ static void evaluation_leaves_running_statistics_alone(void **state)
     free(before);
     free(after);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 /* --- zoneout ------------------------------------------------------------ */
@@ -422,15 +373,15 @@ static void zoneout_keeps_the_cells_that_its_key_draws(void **state)
     for (int i = 0; i < 2; i++) {
         struct net net;
         struct qn_err err;
-        float c[BATCH * STEPS * H];
-        open_net(&net, qn_test_backends[i],
+        float c[NET_BATCH * STEPS * H];
+        net_open(&net, qn_test_backends[i],
                  QN_SPEC("model.hidden=10", "model.activation=tanh",
                          "model.zoneout=0.4", "model.dropout=0.4"));
-        struct qn_pass *p = qn_test_pass(net.m, BATCH, STEPS, true);
-        (void)forward(&net, p, 0, STEPS, 4);
+        struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, STEPS, true);
+        (void)net_forward(&net, p, 0, STEPS, 4);
         for (int k = 0; k < 2; k++) {
             assert_int_equal(qn_pass_cells(p, k, c, &err), QN_OK);
-            for (int at = 0; at < BATCH * STEPS * H; at++) {
+            for (int at = 0; at < NET_BATCH * STEPS * H; at++) {
                 int t = at / H % STEPS;
                 bool used = is_used(k, at / H / STEPS, t, at % H);
                 float before = t == 0 ? 0 : c[at - H];
@@ -438,7 +389,7 @@ static void zoneout_keeps_the_cells_that_its_key_draws(void **state)
             }
         }
         qn_pass_free(p);
-        close_net(&net);
+        net_close(&net);
     }
 }
 
@@ -473,15 +424,15 @@ static void l2_holds_for_what_was_asked(void **state)
     for (int kind = 0; kind < qn_test_n_kinds(); kind++) {
         struct net net;
         struct qn_param_list list;
-        open_net(&net, "cpu", qn_test_kind(kind));
-        qn_param_list_init(&list, &net.spec, VOCAB);
+        net_open(&net, "cpu", qn_test_kind(kind));
+        qn_param_list_init(&list, &net.spec, NET_VOCAB);
         assert_int_equal(qn_model_grads(net.m).count, list.trained);
         assert_int_equal(qn_model_trained(net.m).count, list.trained);
         check_l2(&net, &list, QN_L2_ALL);
         check_l2(&net, &list, QN_L2_WEIGHTS);
         check_l2(&net, &list, QN_L2_LAST);
         qn_param_list_fini(&list);
-        close_net(&net);
+        net_close(&net);
     }
 }
 

@@ -1,6 +1,6 @@
 /* passes.c - carried state, short segments, counts and chance in passes. */
 #include "base/mem.h"
-#include "model/support.h"
+#include "model/net.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -10,32 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { VOCAB = 13, BATCH = 5, LEN = 29 };
-
-struct net {
-    struct qn_backend *be;
-    struct qn_spec spec;
-    struct qn_model *m;
-    int32_t *ids, *targets; /* [BATCH, LEN] */
-};
-
-static void open_net(struct net *net, const char *backend, struct qn_spec spec)
-{
-    net->be = qn_test_backend(backend);
-    net->spec = spec;
-    net->m = qn_test_model(net->be, &spec, VOCAB);
-    net->ids = qn_test_ids(BATCH * LEN, VOCAB, 21);
-    net->targets = qn_test_ids(BATCH * LEN, VOCAB, 22);
-}
-
-static void close_net(struct net *net)
-{
-    free(net->ids);
-    free(net->targets);
-    qn_model_free(net->m);
-    qn_backend_free(net->be);
-}
 
 static struct qn_spec plain(void)
 {
@@ -51,30 +25,6 @@ static struct qn_spec dropping(void)
     return spec;
 }
 
-/* Steps [from, from + n) of every stream, forward. */
-static struct qn_step_result forward(struct net *net, struct qn_pass *p,
-                                     int from, int n, uint64_t step)
-{
-    int32_t ids[BATCH * LEN];
-    int32_t targets[BATCH * LEN];
-    for (int b = 0; b < BATCH; b++) {
-        for (int t = 0; t < n; t++) {
-            ids[b * n + t] = net->ids[b * LEN + from + t];
-            targets[b * n + t] = net->targets[b * LEN + from + t];
-        }
-    }
-    struct qn_segment seg = {ids, targets, n, 9, step, 0};
-    return qn_test_forward(net->m, p, &seg);
-}
-
-static float *logits_of(struct qn_pass *p, int steps)
-{
-    struct qn_err err;
-    float *out = qn_xcalloc((size_t)(BATCH * steps * VOCAB), sizeof *out);
-    assert_int_equal(qn_pass_logits(p, out, &err), QN_OK);
-    return out;
-}
-
 /* Logits differ only by the order in which a product adds up its terms: some
  * roundings of numbers of size 1. */
 static const double ROUNDING = 2e-6;
@@ -83,33 +33,34 @@ static void in_pieces(const char *backend, int room)
 {
     static const int lengths[] = {5, 1, 2, 5, 4, 1, 1, 5, 5};
     struct net net;
-    open_net(&net, backend, plain());
-    struct qn_pass *whole = qn_test_pass(net.m, BATCH, LEN, false);
-    struct qn_pass *pieces = qn_test_pass(net.m, BATCH, room, false);
-    double loss = forward(&net, whole, 0, LEN, 0).loss_sum;
-    float *expected = logits_of(whole, LEN);
+    net_open(&net, backend, plain());
+    struct qn_pass *whole = qn_test_pass(net.m, NET_BATCH, NET_LEN, false);
+    struct qn_pass *pieces = qn_test_pass(net.m, NET_BATCH, room, false);
+    double loss = net_forward(&net, whole, 0, NET_LEN, 0).loss_sum;
+    float *expected = net_logits(whole, NET_LEN);
     double sum = 0;
     int from = 0;
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         int n = lengths[i];
-        sum += forward(&net, pieces, from, n, 0).loss_sum;
+        sum += net_forward(&net, pieces, from, n, 0).loss_sum;
         qn_pass_carry(pieces);
-        float *got = logits_of(pieces, n);
-        for (int b = 0; b < BATCH; b++) {
-            double d = qn_test_distance(got + b * n * VOCAB,
-                                        expected + (b * LEN + from) * VOCAB,
-                                        (size_t)(n * VOCAB));
+        float *got = net_logits(pieces, n);
+        for (int b = 0; b < NET_BATCH; b++) {
+            double d =
+                qn_test_distance(got + b * n * NET_VOCAB,
+                                 expected + (b * NET_LEN + from) * NET_VOCAB,
+                                 (size_t)(n * NET_VOCAB));
             assert_true(d < ROUNDING);
         }
         free(got);
         from += n;
     }
-    assert_int_equal(from, LEN);
+    assert_int_equal(from, NET_LEN);
     assert_true(fabs(sum / loss - 1) < ROUNDING);
     free(expected);
     qn_pass_free(pieces);
     qn_pass_free(whole);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void segment_by_segment_equals_one_long_pass(void **state)
@@ -125,31 +76,31 @@ static void a_forward_without_carry_can_be_repeated(void **state)
 {
     (void)state;
     struct net net;
-    open_net(&net, "cpu", dropping());
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
-    (void)forward(&net, p, 0, 8, 1);
+    net_open(&net, "cpu", dropping());
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
+    (void)net_forward(&net, p, 0, 8, 1);
     qn_pass_carry(p);
-    double first = forward(&net, p, 8, 8, 2).loss_sum;
-    assert_true(forward(&net, p, 8, 8, 3).loss_sum != first);
-    assert_true(forward(&net, p, 8, 8, 2).loss_sum == first);
+    double first = net_forward(&net, p, 8, 8, 2).loss_sum;
+    assert_true(net_forward(&net, p, 8, 8, 3).loss_sum != first);
+    assert_true(net_forward(&net, p, 8, 8, 2).loss_sum == first);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void restart_begins_streams_anew(void **state)
 {
     (void)state;
     struct net net;
-    open_net(&net, "cpu", plain());
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, false);
-    double first = forward(&net, p, 0, 8, 0).loss_sum;
+    net_open(&net, "cpu", plain());
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, false);
+    double first = net_forward(&net, p, 0, 8, 0).loss_sum;
     qn_pass_carry(p);
-    double carried = forward(&net, p, 0, 8, 0).loss_sum;
+    double carried = net_forward(&net, p, 0, 8, 0).loss_sum;
     assert_true(carried != first);
     qn_pass_restart(p);
-    assert_true(forward(&net, p, 0, 8, 0).loss_sum == first);
+    assert_true(net_forward(&net, p, 0, 8, 0).loss_sum == first);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void carried_state_moves_to_another_pass(void **state)
@@ -157,27 +108,27 @@ static void carried_state_moves_to_another_pass(void **state)
     (void)state;
     struct net net;
     struct qn_err err;
-    open_net(&net, "cpu", plain());
-    struct qn_pass *a = qn_test_pass(net.m, BATCH, 8, true);
-    struct qn_pass *b = qn_test_pass(net.m, BATCH, 8, true);
+    net_open(&net, "cpu", plain());
+    struct qn_pass *a = qn_test_pass(net.m, NET_BATCH, 8, true);
+    struct qn_pass *b = qn_test_pass(net.m, NET_BATCH, 8, true);
     size_t len = qn_pass_state_len(a);
     /* c of 10 in three layers; contexts 5 x 7, 2 x 10 and none. */
-    assert_int_equal(len, BATCH * (3 * 10 + 5 * 7 + 2 * 10));
+    assert_int_equal(len, NET_BATCH * (3 * 10 + 5 * 7 + 2 * 10));
     float *state_a = qn_xcalloc(len, sizeof *state_a);
     float *state_b = qn_xcalloc(len, sizeof *state_b);
-    (void)forward(&net, a, 0, 8, 0);
+    (void)net_forward(&net, a, 0, 8, 0);
     qn_pass_carry(a);
     assert_int_equal(qn_pass_read_state(a, state_a, &err), QN_OK);
     qn_pass_write_state(b, state_a);
     assert_int_equal(qn_pass_read_state(b, state_b, &err), QN_OK);
     assert_memory_equal(state_a, state_b, len * sizeof *state_a);
-    assert_true(forward(&net, a, 8, 8, 1).loss_sum ==
-                forward(&net, b, 8, 8, 1).loss_sum);
+    assert_true(net_forward(&net, a, 8, 8, 1).loss_sum ==
+                net_forward(&net, b, 8, 8, 1).loss_sum);
     free(state_a);
     free(state_b);
     qn_pass_free(a);
     qn_pass_free(b);
-    close_net(&net);
+    net_close(&net);
 }
 
 /* The end of the embedded text, rows of embed_dropout included, is the context
@@ -187,19 +138,19 @@ static void the_context_is_what_the_layer_read(void **state)
     (void)state;
     struct net net;
     struct qn_err err;
-    open_net(&net, "ref", dropping());
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    net_open(&net, "ref", dropping());
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
     size_t len = qn_pass_state_len(p);
     float *carried = qn_xcalloc(len, sizeof *carried);
     float *weights = qn_test_read(net.m, qn_model_weights(net.m));
-    (void)forward(&net, p, 0, 8, 4);
+    (void)net_forward(&net, p, 0, 8, 4);
     qn_pass_carry(p);
     assert_int_equal(qn_pass_read_state(p, carried, &err), QN_OK);
     int n_dropped = 0;
-    for (int b = 0; b < BATCH; b++) {
-        const float *rows = carried + BATCH * 10 + b * 5 * 7;
+    for (int b = 0; b < NET_BATCH; b++) {
+        const float *rows = carried + NET_BATCH * 10 + b * 5 * 7;
         for (int i = 0; i < 5 * 7; i++) {
-            int id = net.ids[b * LEN + 3 + i / 7];
+            int id = net.ids[b * NET_LEN + 3 + i / 7];
             float whole = weights[id * 7 + i % 7] / 0.8f;
             bool dropped = rows[i] == 0;
             n_dropped += dropped;
@@ -210,19 +161,19 @@ static void the_context_is_what_the_layer_read(void **state)
     free(weights);
     free(carried);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void targets_below_zero_do_not_count(void **state)
 {
     (void)state;
     struct net net;
-    open_net(&net, "cpu", plain());
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
-    for (int i = 0; i < BATCH * LEN; i++) {
+    net_open(&net, "cpu", plain());
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
+    for (int i = 0; i < NET_BATCH * NET_LEN; i++) {
         net.targets[i] = -1;
     }
-    struct qn_step_result r = forward(&net, p, 0, 8, 0);
+    struct qn_step_result r = net_forward(&net, p, 0, 8, 0);
     assert_true(r.count == 0 && r.loss_sum == 0);
     qn_pass_backward(p);
     float *grads = qn_test_read(net.m, qn_model_grads(net.m));
@@ -230,10 +181,10 @@ static void targets_below_zero_do_not_count(void **state)
         assert_true(grads[i] == 0);
     }
     net.targets[3] = 1;
-    assert_true(forward(&net, p, 0, 8, 0).count == 1);
+    assert_true(net_forward(&net, p, 0, 8, 0).count == 1);
     free(grads);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 /* Two passes of fewer streams drop what one pass of all streams drops. */
@@ -241,39 +192,43 @@ static void dropout_belongs_to_the_sample_not_to_its_place(void **state)
 {
     (void)state;
     struct net net;
-    open_net(&net, "cpu", dropping());
-    struct qn_pass *all = qn_test_pass(net.m, BATCH, LEN, true);
-    struct qn_pass *one = qn_test_pass(net.m, 1, LEN, true);
-    double expected = forward(&net, all, 0, LEN, 6).loss_sum;
+    net_open(&net, "cpu", dropping());
+    struct qn_pass *all = qn_test_pass(net.m, NET_BATCH, NET_LEN, true);
+    struct qn_pass *one = qn_test_pass(net.m, 1, NET_LEN, true);
+    double expected = net_forward(&net, all, 0, NET_LEN, 6).loss_sum;
     double sum = 0;
-    for (int b = 0; b < BATCH; b++) {
-        struct qn_segment seg = {
-            net.ids + b * LEN, net.targets + b * LEN, LEN, 9, 6, (uint64_t)b};
+    for (int b = 0; b < NET_BATCH; b++) {
+        struct qn_segment seg = {net.ids + b * NET_LEN,
+                                 net.targets + b * NET_LEN,
+                                 NET_LEN,
+                                 9,
+                                 6,
+                                 (uint64_t)b};
         qn_pass_restart(one);
         sum += qn_test_forward(net.m, one, &seg).loss_sum;
     }
     assert_true(fabs(sum / expected - 1) < ROUNDING);
     qn_pass_free(one);
     qn_pass_free(all);
-    close_net(&net);
+    net_close(&net);
 }
 
 static void a_changed_spec_changes_the_dropout_alone(void **state)
 {
     (void)state;
     struct net net;
-    open_net(&net, "cpu", plain());
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
-    struct qn_pass *eval = qn_test_pass(net.m, BATCH, 8, false);
-    double before = forward(&net, p, 0, 8, 0).loss_sum;
-    assert_true(forward(&net, eval, 0, 8, 0).loss_sum == before);
+    net_open(&net, "cpu", plain());
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
+    struct qn_pass *eval = qn_test_pass(net.m, NET_BATCH, 8, false);
+    double before = net_forward(&net, p, 0, 8, 0).loss_sum;
+    assert_true(net_forward(&net, eval, 0, 8, 0).loss_sum == before);
     struct qn_spec spec = dropping();
     qn_model_set_spec(net.m, &spec);
-    assert_true(forward(&net, p, 0, 8, 0).loss_sum != before);
-    assert_true(forward(&net, eval, 0, 8, 0).loss_sum == before);
+    assert_true(net_forward(&net, p, 0, 8, 0).loss_sum != before);
+    assert_true(net_forward(&net, eval, 0, 8, 0).loss_sum == before);
     qn_pass_free(eval);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 /* ref is an oracle and takes scratch memory as it goes; cpu must not. */
@@ -281,18 +236,18 @@ static void a_running_pass_allocates_nothing(void **state)
 {
     (void)state;
     struct net net;
-    open_net(&net, "cpu", dropping());
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
+    net_open(&net, "cpu", dropping());
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
     uint64_t before = 0;
     for (uint64_t step = 0; step < 3; step++) {
-        (void)forward(&net, p, 8 * (int)step, 8, step);
+        (void)net_forward(&net, p, 8 * (int)step, 8, step);
         qn_pass_backward(p);
         qn_pass_carry(p);
         before = step == 0 ? qn_mem_count() : before;
     }
     assert_int_equal(qn_mem_count(), before);
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
 }
 
 /* Gradients of one step of training on this pool. */
@@ -300,19 +255,19 @@ static float *trained_on(struct qn_pool *pool)
 {
     struct net net;
     struct qn_err err;
-    open_net(&net, "ref", dropping());
+    net_open(&net, "ref", dropping());
     qn_model_free(net.m);
     qn_backend_free(net.be);
     assert_int_equal(qn_backend_new("cpu", pool, 3, &net.be, &err), QN_OK);
-    net.m = qn_test_model(net.be, &net.spec, VOCAB);
-    struct qn_pass *p = qn_test_pass(net.m, BATCH, 8, true);
-    (void)forward(&net, p, 0, 8, 1);
+    net.m = qn_test_model(net.be, &net.spec, NET_VOCAB);
+    struct qn_pass *p = qn_test_pass(net.m, NET_BATCH, 8, true);
+    (void)net_forward(&net, p, 0, 8, 1);
     qn_pass_carry(p);
-    (void)forward(&net, p, 8, 8, 2);
+    (void)net_forward(&net, p, 8, 8, 2);
     qn_pass_backward(p);
     float *grads = qn_test_read(net.m, qn_model_grads(net.m));
     qn_pass_free(p);
-    close_net(&net);
+    net_close(&net);
     return grads;
 }
 
@@ -322,7 +277,7 @@ static void gradients_do_not_depend_on_who_computes_them(void **state)
     struct qn_pool *pool = qn_pool_new(3);
     struct qn_spec spec = dropping();
     struct qn_param_list list;
-    qn_param_list_init(&list, &spec, VOCAB);
+    qn_param_list_init(&list, &spec, NET_VOCAB);
     float *alone = trained_on(NULL);
     float *together = trained_on(pool);
     assert_memory_equal(alone, together, list.count * sizeof *alone);
