@@ -99,7 +99,8 @@ print = real_print
 text = table.concat(printed, "\n")
 assert(found[4].run == (short.state == "done" and short.run or long.run), text)
 assert(short.state == "done" or text:find("relu: run " .. short.run, 1, true), text)
-assert(short.state == "done" or text:find("steps: not taken", 1, true), text)
+-- "has 3 of 12 steps", or "is stopped" where the stop came behind the last one.
+assert(short.state == "done" or text:find(": not taken", 1, true), text)
 assert(found[1].run == rows[1].run)
 set_qn(qn.paper.activation_table, qn, {})
 
