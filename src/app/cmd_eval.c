@@ -14,8 +14,8 @@ static void print_json(struct qn_out *out, const struct qn_measured *m,
     qn_json_kstring(&j, "split", qn_split_name(e->split));
     qn_json_kint(&j, "step", qn_measure_checkpoint_step(m->measure));
     qn_json_kdouble(&j, "loss", e->loss);
-    qn_json_kdouble(&j, qn_reading_name(e->level),
-                    qn_reading(e->level, e->loss));
+    qn_json_kdouble(&j, qn_reading_name(e->reading),
+                    qn_reading_value(e->reading, e->loss, e->accuracy));
     qn_json_kint(&j, "predictions", e->predictions);
     qn_json_kdouble(&j, "seconds", e->seconds);
     qn_json_end_object(&j);
@@ -31,7 +31,8 @@ static void print_text(struct qn_out *out, const struct qn_measured *m,
         out, "%s  step %lld  %s loss %s  %s  %lld prediction%s in %.1f s",
         m->id, (long long)qn_measure_checkpoint_step(m->measure),
         qn_split_name(e->split), qn_number_text(loss, sizeof loss, e->loss),
-        qn_reading_text(reading, sizeof reading, e->level, e->loss),
+        qn_reading_text(reading, sizeof reading, e->reading, e->loss,
+                        e->accuracy),
         (long long)e->predictions, e->predictions == 1 ? "" : "s", e->seconds);
 }
 

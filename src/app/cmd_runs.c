@@ -52,6 +52,14 @@ static void add_cell(struct qn_str *s, const char *text, int width)
     qn_str_addf(s, "%s%*s  ", text, fill > 0 ? fill : 0, "");
 }
 
+static enum qn_reading reading_of(const struct qn_run_summary *r)
+{
+    if (r->of_labels) {
+        return QN_READ_ACCURACY;
+    }
+    return r->of_words ? QN_READ_PERPLEXITY : QN_READ_BPC;
+}
+
 static void print_row(struct qn_out *out, const struct widths *w,
                       const struct qn_run_summary *r)
 {
@@ -63,9 +71,8 @@ static void print_row(struct qn_out *out, const struct widths *w,
         char loss[32], reading[64];
         qn_str_addf(&s, "%s (%s) at step %lld",
                     qn_number_text(loss, sizeof loss, r->best_loss),
-                    qn_reading_text(reading, sizeof reading,
-                                    r->of_words ? QN_LEVEL_WORD : QN_LEVEL_CHAR,
-                                    r->best_loss),
+                    qn_reading_text(reading, sizeof reading, reading_of(r),
+                                    r->best_loss, r->best_accuracy),
                     (long long)r->best_step);
     } else {
         qn_str_add(&s, "-");

@@ -173,8 +173,8 @@ static void add_keys(struct qn_json *j, const struct qn_note *n)
         qn_json_kstring(j, "split", qn_split_name(n->split));
         qn_json_kint(j, "step", n->step);
         qn_json_kdouble(j, "loss", n->loss);
-        qn_json_kdouble(j, qn_reading_name(n->level),
-                        qn_reading(n->level, n->loss));
+        qn_json_kdouble(j, qn_reading_name(n->reading),
+                        qn_reading_value(n->reading, n->loss, n->accuracy));
         return;
     case QN_NOTE_CHECKPOINT:
         qn_json_kint(j, "step", n->step);
@@ -265,18 +265,18 @@ void qn_report_start(struct qn_report *r, const struct qn_trainer *t,
 
 static void json_best(struct qn_report *r, struct qn_json *j)
 {
-    enum qn_level level = qn_trainer_spec(r->trainer)->data.level;
-    int64_t step;
-    double loss;
+    enum qn_reading reading = qn_spec_reading(qn_trainer_spec(r->trainer));
+    struct qn_best best;
     qn_json_key(j, "best");
-    if (!qn_trainer_best(r->trainer, &step, &loss)) {
+    if (!qn_trainer_best(r->trainer, &best)) {
         qn_json_null(j);
         return;
     }
     qn_json_object(j);
-    qn_json_kint(j, "step", step);
-    qn_json_kdouble(j, "loss", loss);
-    qn_json_kdouble(j, qn_reading_name(level), qn_reading(level, loss));
+    qn_json_kint(j, "step", best.step);
+    qn_json_kdouble(j, "loss", best.loss);
+    qn_json_kdouble(j, qn_reading_name(reading),
+                    qn_reading_value(reading, best.loss, best.accuracy));
     qn_json_end_object(j);
 }
 
@@ -305,15 +305,15 @@ void qn_report_done(struct qn_report *r)
         (void)qn_out_linef(&r->out, "done: %lld step%s in %s", (long long)steps,
                            steps == 1 ? "" : "s", spent);
     }
-    int64_t step;
-    double v;
-    if (qn_trainer_best(t, &step, &v)) {
+    struct qn_best best;
+    if (qn_trainer_best(t, &best)) {
         char loss[32], reading[64];
         (void)qn_out_linef(&r->out, "best: step %lld  valid loss %s  %s",
-                           (long long)step,
-                           qn_number_text(loss, sizeof loss, v),
+                           (long long)best.step,
+                           qn_number_text(loss, sizeof loss, best.loss),
                            qn_reading_text(reading, sizeof reading,
-                                           qn_trainer_spec(t)->data.level, v));
+                                           qn_spec_reading(qn_trainer_spec(t)),
+                                           best.loss, best.accuracy));
     }
 }
 

@@ -86,6 +86,12 @@ struct qn_norm {
  * between forward and backward, but after forward it holds the blocks after
  * their activation (z+ and z- each after theirs, f after zoneout), so that they
  * can be counted.
+ * n_real [B], on the host: only the first n_real[b] >= 0 rows of sequence b are
+ * real; NULL: all. Behind them the recurrence is masked as in the paper's
+ * sentiment task: c stays as it is, so that the last row of cells is the last
+ * real state; rows of out are 0, those of saved are unspecified, and neither
+ * sums, gradients nor norm's statistics see anything of them: d_x rows are 0
+ * (with add_x: as they were).
  */
 struct qn_qrnn {
     int hidden, window;
@@ -99,6 +105,7 @@ struct qn_qrnn {
     struct qn_norm norm;
     struct qn_seq x, out;
     struct qn_tensor c0, cells, saved;
+    const int *n_real;
 };
 
 /* The way back. The gradient of the objective with respect to out comes in as
@@ -127,13 +134,15 @@ struct qn_qrnn_grad {
  * weight_ih [4H, D], weight_hh [4H, H], bias [4H], blocks i, f, g, o. h0, c0
  * [B, H]: before the segment. cells, hiddens [B, T, H]: all c and all h (before
  * dropout), written. saved [B, T, 4H]: after forward the blocks after their
- * activation. x and out as for a QRNN; history is not read. */
+ * activation. x and out as for a QRNN; history is not read. n_real as there: c
+ * and h both stay as they are. */
 struct qn_lstm {
     int hidden;
     struct qn_dropout dropout;
     struct qn_tensor weight_ih, weight_hh, bias;
     struct qn_seq x, out;
     struct qn_tensor h0, c0, cells, hiddens, saved;
+    const int *n_real;
 };
 
 /* As qn_qrnn_grad. d_last_h, d_last_c: straight into the last states. */
@@ -161,6 +170,7 @@ enum qn_quantity {
 struct qn_step_result {
     double loss_sum; /* nats, over the predictions that count */
     double count;    /* predictions */
+    double correct;  /* of sigmoid_xent's, those on their label's side */
     double norm;     /* of the gradients, before clipping */
     bool finite;     /* loss and norm are; else the optimiser did nothing */
 };
@@ -219,7 +229,16 @@ struct qn_backend_ops {
     void (*shift_history)(struct qn_backend *be, struct qn_seq seq);
     void (*zero_history)(struct qn_backend *be, struct qn_seq seq);
 
-    /* Embedding. table [V, E]; ids [B, T]; out rows of width E, dropped. */
+    /* One row of each sequence. take_rows: dst [B, width] = row row[b] of
+     * sequence b; put_rows: that row = src[b], all other real rows 0. row [B],
+     * on the host; -1 is none: zeros are taken, and nothing is put. */
+    void (*take_rows)(struct qn_backend *be, struct qn_tensor dst,
+                      struct qn_seq src, const int *row);
+    void (*put_rows)(struct qn_backend *be, struct qn_seq dst,
+                     struct qn_tensor src, const int *row);
+
+    /* Embedding. table [V, E]; ids [B, T], a negative id is the zero vector;
+     * out rows of width E, dropped. */
     void (*embed)(struct qn_backend *be, struct qn_seq out,
                   struct qn_tensor table, struct qn_tensor ids,
                   const struct qn_dropout *dropout);
@@ -262,7 +281,9 @@ struct qn_backend_ops {
                          struct qn_tensor targets, int vocab, float scale,
                          double floor);
     /* The same for one sigmoid unit: binary cross-entropy of logits [n] and
-     * labels [n], 0 or 1; a negative label does not count. */
+     * labels [n], 0 or 1; a negative label does not count. A logit above 0 is a
+     * prediction of 1 (a probability above 0.5), any other one of 0; those that
+     * are right are added to the step's result, too. */
     void (*sigmoid_xent)(struct qn_backend *be, struct qn_tensor logits,
                          struct qn_tensor labels, float scale);
 

@@ -1,4 +1,4 @@
-/* corpus.h - a text in three splits, as ids in memory.
+/* corpus.h - a text or labelled documents in three splits, as ids in memory.
  *
  * Ids count by first appearance in train (char, word) or in all splits (byte).
  * <unk> has a row only when valid or test hold a symbol that train has not; a
@@ -8,6 +8,17 @@
  * made once and cached; where that is not installed, a text of a seeded grammar
  * ("builtin:grammar") and one line of notice. The splits valid and test are
  * files of their own or cut from the end of train: valid before test.
+ * Documents (data/labelled.h reads them, data/tokens.h makes words of them)
+ * come in an order of our own: shuffled once with a fixed seed, each split by
+ * itself, so that a front of a split is a fair sample of it. A test fraction is
+ * cut from train's end after that, and fold k of n of what is left validates.
+ * With vectors the vocabulary is the words of all splits that have one, ids by
+ * first appearance as the files stand; a word without vector is dropped (the
+ * paper's authors do so, there is no <unk>). Without, it is the words of train,
+ * and <unk> as of a text. A fixed vocabulary drops what it lacks unless it has
+ * <unk>. A document that has no word left is left out, and one longer than
+ * max_words is cut, with one line each for a split saying how many, which was
+ * the first.
  * Threads: immutable once opened; any thread may read it.
  */
 #ifndef QN_DATA_CORPUS_H
@@ -32,10 +43,17 @@ struct qn_corpus_spec {
     const char *path[QN_N_SPLITS]; /* "" or NULL: cut from train */
     double fraction[QN_N_SPLITS];  /* for those cut; 0 = an empty split */
     enum qn_symbol_kind kind;
-    bool lower;                   /* ASCII letters to lower case */
-    enum qn_text_stream stream;   /* not of words */
-    const char *eos, *unk;        /* words; NULL or "": "<eos>", "<unk>" */
-    int vocab_size;               /* 0 = unchecked */
+    bool lower;                 /* ASCII letters to lower case */
+    enum qn_text_stream stream; /* not of words */
+    const char *eos, *unk;      /* words; NULL or "": "<eos>", "<unk>" */
+    int vocab_size;             /* 0 = unchecked */
+    bool documents;             /* labelled documents, of words */
+    struct {
+        int k, n; /* which part of train validates; n 0: none */
+    } fold;
+    const char *vectors;          /* "" or NULL: none; not read with a vocab */
+    int vector_width;             /* numbers of a vector */
+    int max_words;                /* of a document */
     const char *data_dir;         /* NULL: QUERN_DATA, then XDG data */
     const struct qn_vocab *vocab; /* a run's fixed vocabulary, or NULL */
 };
@@ -55,8 +73,23 @@ void qn_corpus_free(struct qn_corpus *c); /* NULL is fine */
 const struct qn_vocab *qn_corpus_vocab(const struct qn_corpus *c);
 const int32_t *qn_corpus_ids(const struct qn_corpus *c, enum qn_split split,
                              size_t *n);
+/* Labelled documents of a split; document i is ids [start[i], start[i+1]) of
+ * qn_corpus_ids and never empty. NULL: the corpus is a text. */
+struct qn_documents {
+    size_t n;
+    const size_t *start;  /* [n + 1] */
+    const int32_t *label; /* [n]: 0 negative, 1 positive */
+    int longest;          /* symbols; 0 when n is 0 */
+};
+const struct qn_documents *qn_corpus_documents(const struct qn_corpus *c,
+                                               enum qn_split split);
+/* The vectors read from 'vectors', [vocabulary, vector_width] in order of ids;
+ * NULL when none were. */
+const float *qn_corpus_vectors(const struct qn_corpus *c);
+
 /* SHA-256 of the file a split came from, decompressed and before data.lower, as
- * hex; a cut split has train's. "" when the split has no text. */
+ * hex; a cut split has train's, a folder's is of its documents in the order of
+ * their names. "" when the split has no text. */
 const char *qn_corpus_sha256(const struct qn_corpus *c, enum qn_split split);
 /* Where it was found; of a built-in text the one that was taken, in case of
  * "builtin:kjv" without the Bible "builtin:grammar". */

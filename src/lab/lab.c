@@ -107,6 +107,8 @@ struct lab_run *qn_lab_add_run(struct qn_lab *lab, const char *dir,
     run->spec = *spec;
     run->newest.loss = (double)NAN;
     run->best_loss = (double)NAN;
+    run->best_accuracy = (double)NAN;
+    run->accuracy = (double)NAN;
     run->sample = qn_xstrdup("");
     for (int i = 0; i < LAB_N_METRICS; i++) {
         run->series[i] = qn_series_new();
@@ -132,7 +134,13 @@ static void copy_facts(struct lab_run *run, const struct qn_trainer *t)
     run->steps_per_epoch = qn_trainer_steps_per_epoch(t);
     run->newest.step = qn_trainer_step_count(t);
     run->train_seconds = qn_trainer_seconds(t);
-    run->has_best = qn_trainer_best(t, &run->best_step, &run->best_loss);
+    struct qn_best best;
+    run->has_best = qn_trainer_best(t, &best);
+    if (run->has_best) {
+        run->best_step = best.step;
+        run->best_loss = best.loss;
+        run->best_accuracy = best.accuracy;
+    }
     run->error[0] = '\0';
     run->dropped_seen = 0;
     run->rate = run->rate_time = 0;

@@ -64,11 +64,13 @@ struct qn_lab_run {
     int64_t step, steps_total, steps_per_epoch;
     double epoch, epochs_total;
     double loss; /* newest, nats per prediction; NaN before one */
+    double
+        accuracy; /* newest, 0 to 1; NaN before one and of a language model */
     double lr, grad_norm, tokens_per_s;
     double seconds_left; /* INFINITY when unknown */
     bool has_best;
     int64_t best_step;
-    double best_loss;
+    double best_loss, best_accuracy; /* by checkpoint.metric */
     const struct qn_spec *spec;
     const char *sample; /* the newest sample, "" before one */
 };
@@ -79,8 +81,10 @@ qn_run_id qn_lab_run_at(const struct qn_lab *lab, int i); /* in order made */
 bool qn_lab_run(const struct qn_lab *lab, qn_run_id id, struct qn_lab_run *out);
 int qn_lab_n_active(const struct qn_lab *lab);
 
-/* "train.loss", "valid.loss", "test.loss", "lr", "grad_norm", "tokens_per_s";
- * NULL for another name or run. Borrowed; grows with qn_lab_poll. */
+/* "train.loss", "valid.loss", "test.loss", "train.accuracy", "valid.accuracy",
+ * "test.accuracy" (of classifiers, else without points), "lr", "grad_norm",
+ * "tokens_per_s"; NULL for another name or run. Borrowed; grows with
+ * qn_lab_poll. */
 const struct qn_series *qn_lab_series(const struct qn_lab *lab, qn_run_id id,
                                       const char *metric);
 const char *const *qn_lab_metric_names(void); /* NULL at the end */
@@ -128,6 +132,10 @@ enum qn_status qn_lab_measure(struct qn_lab *lab, qn_run_id id,
 enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
                              const struct qn_text_request *request,
                              qn_ticket *out, struct qn_err *err);
+/* What a classifier says of a text (train/measure.h): note->judgement. */
+enum qn_status qn_lab_classify(struct qn_lab *lab, qn_run_id id,
+                               const char *text, size_t len, qn_ticket *out,
+                               struct qn_err *err);
 /* true: answered; *note holds it (note->status, note->text on failure), once.
  * A ticket that was taken or forgotten is answered with QN_ENOTFOUND. A sample
  * longer than note->text is cut. */

@@ -40,7 +40,8 @@ static enum qn_status evaluate(struct lab_job *job, struct qn_measure *m,
     enum qn_status status = qn_measure_evaluate(m, job->command.split, &e, err);
     if (status == QN_OK) {
         job->answer.split = e.split;
-        job->answer.level = e.level;
+        job->answer.reading = e.reading;
+        job->answer.accuracy = e.accuracy;
         job->answer.loss = e.loss;
         job->answer.predictions = e.predictions;
         job->answer.seconds = e.seconds;

@@ -218,6 +218,7 @@ static void forget_history(struct lab_run *run)
     run->has_best = false;
     run->best_step = 0;
     run->best_loss = (double)NAN;
+    run->best_accuracy = (double)NAN;
     run->train_seconds = 0;
     run->error[0] = '\0';
 }

@@ -112,6 +112,8 @@ bool qn_lab_run(const struct qn_lab *lab, qn_run_id id, struct qn_lab_run *out)
         .has_best = run->has_best,
         .best_step = run->best_step,
         .best_loss = run->best_loss,
+        .best_accuracy = run->best_accuracy,
+        .accuracy = run->accuracy,
         .spec = &run->spec,
         .sample = run->sample,
     };

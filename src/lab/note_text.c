@@ -14,15 +14,25 @@ const char *qn_number_text(char *buf, size_t size, double v)
     return buf;
 }
 
-const char *qn_reading_text(char *buf, size_t size, enum qn_level level,
-                            double loss)
+const char *qn_reading_text(char *buf, size_t size, enum qn_reading reading,
+                            double loss, double accuracy)
 {
     char number[32];
-    bool words = level == QN_LEVEL_WORD;
-    (void)qn_number_text(number, sizeof number, qn_reading(level, loss));
-    const char *name = qn_reading_name(level);
-    (void)snprintf(buf, size, "%s %s", words ? name : number,
-                   words ? number : name);
+    double value = qn_reading_value(reading, loss, accuracy);
+    const char *name = qn_reading_name(reading);
+    switch (reading) {
+    case QN_READ_BPC:
+        (void)qn_number_text(number, sizeof number, value);
+        (void)snprintf(buf, size, "%s %s", number, name);
+        break;
+    case QN_READ_PERPLEXITY:
+        (void)qn_number_text(number, sizeof number, value);
+        (void)snprintf(buf, size, "%s %s", name, number);
+        break;
+    case QN_READ_ACCURACY:
+        (void)snprintf(buf, size, "%s %.2f %%", name, 100 * value);
+        break;
+    }
     return buf;
 }
 
@@ -54,7 +64,8 @@ static void add_eval(struct qn_str *s, const struct qn_note *n)
     qn_str_addf(s, "step %lld  %s loss %s  %s%s", (long long)n->step,
                 qn_split_name(n->split),
                 qn_number_text(loss, sizeof loss, n->loss),
-                qn_reading_text(reading, sizeof reading, n->level, n->loss),
+                qn_reading_text(reading, sizeof reading, n->reading, n->loss,
+                                n->accuracy),
                 n->on_request ? "  (asked for)" : "");
 }
 

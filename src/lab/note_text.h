@@ -9,10 +9,10 @@
 /* A loss, norm or the like: four decimals, or %.4g where they would not help.
  */
 const char *qn_number_text(char *buf, size_t size, double v);
-/* A loss as people compare it at this level: "2.1929 bpc", or of words
- * "perplexity 120.3010". */
-const char *qn_reading_text(char *buf, size_t size, enum qn_level level,
-                            double loss);
+/* What people compare: "2.1929 bpc", "perplexity 120.3010" or
+ * "accuracy 87.24 %". */
+const char *qn_reading_text(char *buf, size_t size, enum qn_reading reading,
+                            double loss, double accuracy);
 /* Append "step 500  valid loss 1.5200  2.1929 bpc" and the like to out, without
  * a newline; false (and nothing) for a reply, which its asker shows. */
 bool qn_note_text(const struct qn_note *n, struct qn_str *out);

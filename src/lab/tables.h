@@ -34,7 +34,8 @@ struct lab_run {
     struct qn_step_record newest; /* step 0: none yet, its loss is NaN */
     bool has_best;
     int64_t best_step;
-    double best_loss;
+    double best_loss, best_accuracy;
+    double accuracy; /* of the newest step; NaN of a language model */
     struct qn_series *series[LAB_N_METRICS];
     struct qn_stats_record *stats; /* NULL before the first */
     char *sample;                  /* owned */

@@ -8,6 +8,14 @@
 enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
                                   struct qn_err *err);
 
+/* Word vectors [vocab, width] to and from vectors.safetensors, under the name
+ * embedding.weight: once for a run, beside its checkpoints. Atomic. */
+enum qn_status qn_vectors_save(const char *path, const float *table, int vocab,
+                               int width, struct qn_err *err);
+/* Into the model; another shape is QN_EFORMAT with both. */
+enum qn_status qn_vectors_load(struct qn_model *m, const char *path,
+                               struct qn_err *err);
+
 /* Weights from a file of quern or PyTorch (F32 or F64). Every missing, extra
  * and misshapen tensor is named with both shapes; the model is untouched then.
  * The two biases of an LSTM are added up. */

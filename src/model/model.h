@@ -18,7 +18,9 @@ struct qn_model;
 struct qn_pass;
 
 /* Parameters for this spec over a vocabulary of 'vocab' symbols, zeroed. The
- * backend is borrowed. QN_ENOMEM says how much was wanted. */
+ * backend is borrowed. QN_ENOMEM says how much was wanted. With data.vectors
+ * the embedding is no parameter but a table beside them, zeros until
+ * qn_model_set_vectors. */
 enum qn_status qn_model_new(struct qn_backend *be, const struct qn_spec *spec,
                             int vocab, struct qn_model **out,
                             struct qn_err *err);
@@ -26,6 +28,11 @@ void qn_model_free(struct qn_model *m); /* NULL is fine; passes first */
 
 /* Initial weights by the spec's initialiser and seed; biases 0. */
 void qn_model_init(struct qn_model *m, uint64_t seed);
+
+/* The word vectors that are not trained: [vocab, embed], or a tensor without
+ * buffer when the embedding is learnt. */
+struct qn_tensor qn_model_vectors(const struct qn_model *m);
+void qn_model_set_vectors(struct qn_model *m, const float *table);
 
 size_t qn_model_n_params(const struct qn_model *m); /* of the flat buffers */
 struct qn_tensor qn_model_weights(const struct qn_model *m);
@@ -55,16 +62,24 @@ void qn_pass_free(struct qn_pass *p); /* NULL is fine */
 void qn_pass_restart(struct qn_pass *p);
 
 struct qn_segment {
-    const int32_t *ids;     /* [batch, steps] */
-    const int32_t *targets; /* [batch, steps], negative = does not count;
-                               NULL = no loss wanted */
-    int steps;              /* 1 .. the pass's steps */
+    const int32_t *ids; /* [batch, steps]; a negative id is the zero vector */
+    /* Of a language model [batch, steps]; of a classifier [batch], the label 0
+     * or 1 of each document. Negative = does not count; NULL = no loss wanted.
+     */
+    const int32_t *targets;
+    int steps; /* 1 .. the pass's steps */
+    /* [batch], the rows of each stream that are real, from its front; NULL =
+     * all. Nothing behind them is seen, counted or learnt from. The array must
+     * live until carry. */
+    const int *n_real;
     /* Training only: where the dropout masks come from. */
     uint64_t seed, step, first_sample;
 };
 
 /* Through all layers to the logits, adding loss and count to the backend's
- * step result. In a training pass dropout is on and the logits turn into the
+ * step result. A classifier has one logit a document, from the last layer's
+ * output at the document's last real step: the log odds of label 1.
+ * In a training pass dropout is on and the logits turn into the
  * gradient of the objective: the mean loss over the predictions that count,
  * times the steps with loss.time "sum". */
 void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg);
@@ -76,14 +91,14 @@ void qn_pass_backward(struct qn_pass *p);
  * step has left no trace. */
 void qn_pass_carry(struct qn_pass *p);
 
-/* The logits of the last forward of an evaluation pass: [batch, steps, V]. */
+/* The logits of the last forward of an evaluation pass: [batch, steps, V], of a
+ * classifier [batch]. */
 enum qn_status qn_pass_logits(struct qn_pass *p, float *out,
                               struct qn_err *err);
 
 /* What to count of every layer on the way forward, at the real positions. */
 struct qn_probe {
-    unsigned of;       /* set of enum qn_quantity: bits 1u << quantity */
-    const int *n_real; /* [batch], rows of each stream that count; NULL: all */
+    unsigned of; /* set of enum qn_quantity: bits 1u << quantity */
     struct qn_hist (*hist)[QN_N_QUANTITIES]; /* [layers], added to */
 };
 /* As qn_pass_forward, and count what the probe asks for; a quantity that the
@@ -110,14 +125,16 @@ enum qn_status qn_pass_read_state(struct qn_pass *p, float *out,
                                   struct qn_err *err);
 void qn_pass_write_state(struct qn_pass *p, const float *in);
 
-/* What a run of this spec will take, before anything is allocated. */
+/* What a run of this spec will take, before anything is allocated; steps: of
+ * the longest segment or document. */
 struct qn_memory_plan {
     size_t parameters, gradients, moments, activations, evaluation, workspace;
     size_t saving; /* copies on the host while a checkpoint is written */
     size_t total;
 };
-void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
-                   struct qn_backend *be, struct qn_memory_plan *out);
+void qn_model_plan(const struct qn_spec *spec, int vocab, int steps,
+                   int eval_batch, struct qn_backend *be,
+                   struct qn_memory_plan *out);
 /* QN_ENOMEM with "needs 3.1 GB: parameters 1.0 GB, ..." when the plan is larger
  * than 'available' bytes. */
 enum qn_status qn_memory_plan_check(const struct qn_memory_plan *plan,

@@ -26,15 +26,17 @@ struct qn_param {
     bool fixed; /* not trained; behind all that are */
 };
 
-/* In the order embedding.weight, the layers' tensors, decoder.weight,
- * decoder.bias. */
+/* In the order embedding.weight (unless vectors take its place), the layers'
+ * tensors, decoder.weight, decoder.bias. */
 struct qn_param_list {
     struct qn_param *items;
     int n;
-    int per_layer;    /* tensors of each layer; layer 0's begin at item 1 */
+    int per_layer;    /* tensors of each layer */
+    int first_layer;  /* the item where layer 0's begin: 1, or 0 */
     size_t count;     /* floats of the flat buffer */
     size_t trained;   /* its first floats, which have gradients */
-    size_t all;       /* as the paper counts */
+    size_t all;       /* as the paper counts: of a classifier with the layers'
+                         initial states, which its authors store as zeros */
     size_t trainable; /* the plain count */
 };
 

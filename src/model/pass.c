@@ -232,6 +232,7 @@ static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
         .dropout = dropout(p, m->spec.model.dropout, k, QN_RNG_DROPOUT),
         .zoneout = dropout(p, m->spec.model.zoneout, k, QN_RNG_ZONEOUT),
         .training = l->training,
+        .n_real = p->n_real,
         .position = p->position};
     size_t saved = qn_layer_ops(&m->spec)->saved(&run.place, l->training);
     run.saved = tensor(p->saved[k], n_symbols(p) * saved);
@@ -296,6 +297,7 @@ static void begin(struct qn_pass *p, const struct qn_segment *seg)
     struct qn_backend *be = m->be;
     QN_ASSERT(seg->steps >= 1 && seg->steps <= p->layout.steps);
     p->steps = seg->steps;
+    p->n_real = seg->n_real;
     p->has_loss = seg->targets != NULL;
     p->has_logits = false;
     p->seed = seg->seed;
@@ -345,8 +347,7 @@ static enum qn_status count_layer(const struct qn_layer_run *run,
         if ((probe->of & 1u << i) == 0 || !ops->has(&run->place, what)) {
             continue;
         }
-        enum qn_status status =
-            ops->count(run, what, probe->n_real, &hists[i], err);
+        enum qn_status status = ops->count(run, what, &hists[i], err);
         if (status != QN_OK) {
             return status;
         }

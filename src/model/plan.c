@@ -56,15 +56,16 @@ static int n_moments(const struct qn_spec *spec)
     return n;
 }
 
-void qn_model_plan(const struct qn_spec *spec, int vocab, int eval_batch,
-                   struct qn_backend *be, struct qn_memory_plan *out)
+void qn_model_plan(const struct qn_spec *spec, int vocab, int steps,
+                   int eval_batch, struct qn_backend *be,
+                   struct qn_memory_plan *out)
 {
     struct qn_param_list params;
     struct qn_layout train;
     struct qn_layout eval;
     qn_param_list_init(&params, spec, vocab);
-    qn_layout_init(&train, spec, vocab, spec->batch, spec->seq, true);
-    qn_layout_init(&eval, spec, vocab, eval_batch, spec->seq, false);
+    qn_layout_init(&train, spec, vocab, spec->batch, steps, true);
+    qn_layout_init(&eval, spec, vocab, eval_batch, steps, false);
     size_t weights = qn_size_mul(params.count, sizeof(float));
     size_t trained = qn_size_mul(params.trained, sizeof(float));
     size_t moments = qn_size_mul((size_t)n_moments(spec), trained);

@@ -35,6 +35,7 @@ struct qn_pass {
     int position; /* steps of the streams before row 0, modulo spec's seq */
     /* The last forward; steps 0 = there was none. */
     int steps;
+    const int *n_real; /* the caller's, from forward to carry */
     bool has_loss, has_logits;
     uint64_t seed, step, first_sample;
 };

@@ -47,6 +47,7 @@ struct qn_layer_run {
     struct qn_tensor kept;  /* [kept], from forward to carry; training only */
     struct qn_dropout dropout, zoneout;
     bool training;
+    const int *n_real; /* [B], rows of each stream that are real; NULL: all */
     int position; /* of row 0: steps since the stream's start, modulo seq */
     /* Backward only: d_out comes in, d_x is written or added to. */
     struct qn_seq d_out, d_x;
@@ -66,10 +67,10 @@ struct qn_layer_ops {
     void (*forward)(const struct qn_layer_run *run);
     void (*backward)(const struct qn_layer_run *run);
     /* Count a quantity that the layer has, after its forward and before its
-     * backward, over the first n_real[b] rows of stream b (NULL: all). */
+     * backward, over the real rows. */
     enum qn_status (*count)(const struct qn_layer_run *run,
-                            enum qn_quantity what, const int *n_real,
-                            struct qn_hist *h, struct qn_err *err);
+                            enum qn_quantity what, struct qn_hist *h,
+                            struct qn_err *err);
     /* The state after the segment becomes the state carried in; in training
      * running statistics move on, too. */
     void (*carry)(const struct qn_layer_run *run);

@@ -84,6 +84,7 @@ static struct qn_lstm as_op(const struct qn_layer_run *run)
         .out = run->out,
         .c0 = qn_tensor_part(run->state, 0, state),
         .h0 = qn_tensor_part(run->state, state, state),
+        .n_real = run->n_real,
         .cells = run->cells,
         .saved = qn_tensor_part(run->saved, 0, gates),
         .hiddens = qn_tensor_part(run->saved, gates, symbols * hidden)};
@@ -110,11 +111,11 @@ static void lstm_backward(const struct qn_layer_run *run)
 }
 
 static enum qn_status lstm_count(const struct qn_layer_run *run,
-                                 enum qn_quantity what, const int *n_real,
-                                 struct qn_hist *h, struct qn_err *err)
+                                 enum qn_quantity what, struct qn_hist *h,
+                                 struct qn_err *err)
 {
     struct qn_lstm op = as_op(run);
-    return run->be->ops->count_lstm(run->be, &op, what, n_real, h, err);
+    return run->be->ops->count_lstm(run->be, &op, what, run->n_real, h, err);
 }
 
 /* In evaluation the layers share 'saved', so the hidden states there may be

@@ -155,6 +155,7 @@ static struct qn_qrnn as_op(const struct qn_layer_run *run)
                          .out = run->out,
                          .c0 = run->state,
                          .cells = run->cells,
+                         .n_real = run->n_real,
                          .saved =
                              qn_tensor_part(run->saved, 0, gates_count(run))};
     if (spec->model.batch_norm) {
@@ -191,11 +192,11 @@ static void qrnn_backward(const struct qn_layer_run *run)
 }
 
 static enum qn_status qrnn_count(const struct qn_layer_run *run,
-                                 enum qn_quantity what, const int *n_real,
-                                 struct qn_hist *h, struct qn_err *err)
+                                 enum qn_quantity what, struct qn_hist *h,
+                                 struct qn_err *err)
 {
     struct qn_qrnn op = as_op(run);
-    return run->be->ops->count_qrnn(run->be, &op, what, n_real, h, err);
+    return run->be->ops->count_qrnn(run->be, &op, what, run->n_real, h, err);
 }
 
 static void qrnn_carry(const struct qn_layer_run *run)

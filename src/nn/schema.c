@@ -15,12 +15,14 @@
     .info = {.key = (name), .type = (kind), .default_text = (text), __VA_ARGS__}
 #define RANGE(lo, hi) .min = (lo), .max = (hi)
 #define SAYS(lo, hi) .range_text = #lo ".." #hi
+#define LM_ONLY .when = "task", .when_choice = {"lm"}
+#define CLASSIFY_ONLY .when = "task", .when_choice = {"classify"}
 #define NO_LIMIT 1e300
 #define ABOVE(lo) .min = (lo), .max = NO_LIMIT, .above_min = true
 #define SHARE .min = 0, .max = 1, .below_max = true
 #define SAYS_SHARE .range_text = "0 to below 1"
 
-static const char *const tasks[] = {"lm", NULL};
+static const char *const tasks[] = {"lm", "classify", NULL};
 static const char *const levels[] = {"char", "word", "byte", NULL};
 static const char *const streams[] = {"plain", "ptb49", "ptb50", NULL};
 static const char *const cells[] = {"qrnn", "lstm", NULL};
@@ -34,6 +36,7 @@ static const char *const init_kinds[] = {"uniform", "normal", "glorot",
                                          "orthogonal", NULL};
 static const char *const optim_kinds[] = {"sgd", "rmsprop", "adam", NULL};
 static const char *const quantities[] = {"c", "z", "h", "f", "o", NULL};
+static const char *const metrics[] = {"valid.loss", "valid.accuracy", NULL};
 static const char *const restores[] = {"best", "none", NULL};
 static const char *const on_nans[] = {"pause", "stop", "ignore", NULL};
 
@@ -58,7 +61,7 @@ static const struct qn_schema_key schema[] = {
      FIELD(batch), RANGE(1, 100000)},
     {INFO("seq", QN_KEY_INT, "64", SAYS(1, 100000), .live = false,
           .help = "symbols of each stream in one training step"),
-     FIELD(seq), RANGE(1, 100000)},
+     FIELD(seq), RANGE(1, 100000), LM_ONLY},
     {INFO("epochs", QN_KEY_DOUBLE, "10", .range_text = "above 0", .live = true,
           .help = "passes over the training text; unsets steps"),
      FIELD(epochs), ABOVE(0), .optional = true, .excludes = "steps"},
@@ -67,7 +70,8 @@ static const struct qn_schema_key schema[] = {
      FIELD(steps), RANGE(1, 1000000000000), .optional = true,
      .excludes = "epochs"},
     {INFO("task", QN_KEY_ENUM, "lm", .choices = tasks, .live = false,
-          .range_text = "lm", .help = "what to learn: lm, the next symbol"),
+          .range_text = "lm, classify",
+          .help = "what to learn: the next symbol, or a document's label"),
      FIELD(task)},
 
     {INFO("data.train", QN_KEY_PATH, "none", .range_text = "", .live = false,
@@ -86,7 +90,7 @@ static const struct qn_schema_key schema[] = {
     {INFO("data.level", QN_KEY_ENUM, "char", .choices = levels,
           .range_text = "char, word, byte", .live = false,
           .help = "what a symbol is: a Unicode character, a word or a byte"),
-     FIELD(data.level)},
+     FIELD(data.level), LM_ONLY},
     {INFO("data.lower", QN_KEY_BOOL, "false", .range_text = "", .live = false,
           .help = "ASCII letters to lower case"),
      FIELD(data.lower)},
@@ -107,6 +111,17 @@ static const struct qn_schema_key schema[] = {
           .live = false,
           .help = "symbols there must be; a check against the data"),
      FIELD(data.vocab_size), RANGE(1, 10000000), .optional = true},
+    {INFO("data.vectors", QN_KEY_PATH, "none", .range_text = "", .live = false,
+          .help =
+              "word vectors that stay as they are: GloVe's text, x or x.gz"),
+     FIELD(data.vectors), .optional = true, .one_line = true, CLASSIFY_ONLY},
+    {INFO("data.fold", QN_KEY_FOLD, "1 of 5", .range_text = "K of N",
+          .live = false,
+          .help = "part of the training documents that validates"),
+     FIELD(data.fold), .optional = true, CLASSIFY_ONLY},
+    {INFO("data.max_words", QN_KEY_INT, "3000", SAYS(1, 100000), .live = false,
+          .help = "words of a document that are read, from its front"),
+     FIELD(data.max_words), RANGE(1, 100000), CLASSIFY_ONLY},
 
     {INFO("model.cell", QN_KEY_ENUM, "qrnn", .choices = cells,
           .range_text = "qrnn, lstm", .live = false,
@@ -180,7 +195,7 @@ static const struct qn_schema_key schema[] = {
     {INFO("loss.time", QN_KEY_ENUM, "mean", .choices = times,
           .range_text = "mean, sum", .live = false,
           .help = "the objective: mean or sum over a segment's steps"),
-     FIELD(loss.time)},
+     FIELD(loss.time), LM_ONLY},
 
     {INFO("optim.kind", QN_KEY_ENUM, "adam", .choices = optim_kinds,
           .range_text = "sgd, rmsprop, adam", .live = false,
@@ -240,7 +255,7 @@ static const struct qn_schema_key schema[] = {
      FIELD(eval.limit), RANGE(1, 1000000000000), .optional = true},
     {INFO("eval.floor", QN_KEY_DOUBLE, "0", SAYS(0, 1), .live = true,
           .help = "added to a probability before its logarithm is taken"),
-     FIELD(eval.floor), RANGE(0, 1)},
+     FIELD(eval.floor), RANGE(0, 1), LM_ONLY},
 
     {INFO("stats.every", QN_KEY_PERIOD, "20 steps", .range_text = "",
           .live = true,
@@ -258,11 +273,15 @@ static const struct qn_schema_key schema[] = {
           .live = true, .help = "how often weights and state are saved"),
      FIELD(checkpoint.every), .optional = true},
     {INFO("checkpoint.keep.best", QN_KEY_INT, "1", SAYS(1, 1000), .live = true,
-          .help = "checkpoints kept for a low validation loss"),
+          .help = "checkpoints kept for being the best by checkpoint.metric"),
      FIELD(checkpoint.keep_best), RANGE(1, 1000)},
     {INFO("checkpoint.keep.last", QN_KEY_INT, "2", SAYS(1, 1000), .live = true,
           .help = "checkpoints kept for being the newest"),
      FIELD(checkpoint.keep_last), RANGE(1, 1000)},
+    {INFO("checkpoint.metric", QN_KEY_ENUM, "valid.loss", .choices = metrics,
+          .range_text = "valid.loss, valid.accuracy", .live = false,
+          .help = "what makes a checkpoint the best"),
+     FIELD(checkpoint.metric)},
 
     {INFO("stop.after", QN_KEY_DURATION, "none", .range_text = "", .live = true,
           .help = "time of training after which the run ends"),
@@ -278,19 +297,19 @@ static const struct qn_schema_key schema[] = {
 
     {INFO("sample.every", QN_KEY_PERIOD, "none", .range_text = "", .live = true,
           .help = "how often the network writes a sample"),
-     FIELD(sample.every), .optional = true},
+     FIELD(sample.every), .optional = true, LM_ONLY},
     {INFO("sample.prompt", QN_KEY_TEXT, "none", .range_text = "", .live = true,
           .help = "text that the network reads before it writes"),
-     FIELD(sample.prompt), .optional = true},
+     FIELD(sample.prompt), .optional = true, LM_ONLY},
     {INFO("sample.length", QN_KEY_INT, "200", SAYS(1, 1000000), .live = true,
           .help = "symbols to write"),
-     FIELD(sample.length), RANGE(1, 1000000)},
+     FIELD(sample.length), RANGE(1, 1000000), LM_ONLY},
     {INFO("sample.temperature", QN_KEY_DOUBLE, "0.8", SAYS(0, 100),
           .live = true, .help = "0: always the likeliest symbol; 1: as learnt"),
-     FIELD(sample.temperature), RANGE(0, 100)},
+     FIELD(sample.temperature), RANGE(0, 100), LM_ONLY},
     {INFO("sample.seed", QN_KEY_INT, "1", SAYS(0, 9007199254740992),
           .live = true, .help = "of the choice among likely symbols"),
-     FIELD(sample.seed), RANGE(0, 9007199254740992)},
+     FIELD(sample.seed), RANGE(0, 9007199254740992), LM_ONLY},
 
     {INFO("log.every", QN_KEY_PERIOD, "10 steps", .range_text = "",
           .live = true, .help = "how often a line is printed without a screen"),
@@ -313,6 +332,15 @@ bool qn_quantity_parse(const char *name, enum qn_quantity *out)
         }
     }
     return false;
+}
+
+enum qn_reading qn_spec_reading(const struct qn_spec *spec)
+{
+    if (spec->task == QN_TASK_CLASSIFY) {
+        return QN_READ_ACCURACY;
+    }
+    bool words = spec->data.level == QN_LEVEL_WORD;
+    return words ? QN_READ_PERPLEXITY : QN_READ_BPC;
 }
 
 int qn_n_keys(void)

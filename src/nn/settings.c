@@ -292,32 +292,80 @@ static void resolve_windows(struct qn_settings *s)
     }
 }
 
-static void check_product(const char *name, int batch, int seq,
-                          struct qn_str *problems)
+static void check_product(const char *name, int batch, const char *length,
+                          int steps, struct qn_str *problems)
 {
-    if ((int64_t)batch * seq > INT_MAX) {
+    if ((int64_t)batch * steps > INT_MAX) {
         add_problemf(problems,
-                     "%s %d times seq %d is more than %d symbols in one step",
-                     name, batch, seq, INT_MAX);
+                     "%s %d times %s %d is more than %d symbols in one step",
+                     name, batch, length, steps, INT_MAX);
     }
 }
 
 /* One value is its own mean: all that would be left of it is the shift. */
 static void check_norm(const struct qn_spec *spec, struct qn_str *problems)
 {
-    if (spec->model.batch_norm && spec->batch == 1 && spec->seq == 1) {
+    if (spec->model.batch_norm && spec->task == QN_TASK_LM &&
+        spec->batch == 1 && spec->seq == 1) {
         add_problem(problems,
                     "model.batch_norm has nothing to normalise with batch 1 "
                     "and seq 1: every channel is its own mean");
     }
 }
 
+/* Documents are validated by a file of their own or by a fold, never by the
+ * end of train. What is void is cleared, so that equal specs are equal bytes.
+ */
+static void resolve_validation(struct qn_settings *s)
+{
+    struct qn_spec *spec = &s->spec;
+    if (spec->task != QN_TASK_CLASSIFY) {
+        return;
+    }
+    bool valid_given = s->source[qn_schema_index("data.valid")] == QN_FROM_USER;
+    bool fold_given = s->source[qn_schema_index("data.fold")] == QN_FROM_USER;
+    bool has_path = spec->data.valid[0] != '\0';
+    if (valid_given && !has_path && spec->data.valid_fraction > 0) {
+        qn_settings_complain(s, "data.valid must be a path with task = "
+                                "classify, where data.fold says which part of "
+                                "data.train validates");
+    }
+    if (has_path && valid_given && fold_given && spec->data.fold.n > 0) {
+        qn_settings_complain(s, "data.valid and data.fold are both set: one "
+                                "of them says what validates");
+    }
+    spec->data.valid_fraction = 0;
+    if (has_path) {
+        spec->data.fold = (struct qn_fold){0};
+    }
+}
+
+static void check_task(const struct qn_spec *spec, struct qn_str *problems)
+{
+    if (spec->task == QN_TASK_LM) {
+        if (spec->checkpoint.metric == QN_VALID_ACCURACY) {
+            add_problem(problems, "checkpoint.metric = valid.accuracy has no "
+                                  "meaning with task = lm");
+        }
+        return;
+    }
+    if (spec->model.bias == QN_BIAS_STEP) {
+        add_problem(problems, "model.bias = step has no meaning with task = "
+                              "classify: documents have no common length");
+    }
+}
+
 static void check_combinations(const struct qn_spec *spec,
                                struct qn_str *problems)
 {
+    bool lm = spec->task == QN_TASK_LM;
+    int steps = lm ? spec->seq : spec->data.max_words;
     if (spec->data.train[0] == '\0') {
-        add_problem(problems, "data.train is not set: give the path of a text, "
-                              "or builtin:kjv");
+        add_problem(problems,
+                    lm ? "data.train is not set: give the path of a text, or "
+                         "builtin:kjv"
+                       : "data.train is not set: give the path of a folder of "
+                         "pos and neg, or of a file of labelled lines");
     }
     if (spec->epochs == 0 && spec->steps == 0) {
         add_problem(problems, "epochs and steps are both none: set one, so "
@@ -334,8 +382,11 @@ static void check_combinations(const struct qn_spec *spec,
                      qn_value_quote(quoted, spec->data.eos));
     }
     check_norm(spec, problems);
-    check_product("batch", spec->batch, spec->seq, problems);
-    check_product("eval.batch", spec->eval.batch, spec->seq, problems);
+    check_task(spec, problems);
+    check_product("batch", spec->batch, lm ? "seq" : "data.max_words", steps,
+                  problems);
+    check_product("eval.batch", spec->eval.batch, lm ? "seq" : "data.max_words",
+                  steps, problems);
 }
 
 enum qn_status qn_settings_finish(struct qn_settings *s, struct qn_spec *out,
@@ -343,6 +394,7 @@ enum qn_status qn_settings_finish(struct qn_settings *s, struct qn_spec *out,
 {
     check_applies(s);
     resolve_windows(s);
+    resolve_validation(s);
     check_combinations(&s->spec, &s->problems);
     if (s->problems.len > 0) {
         return qn_fail(err, QN_EUSAGE, "%s", s->problems.text);

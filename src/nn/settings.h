@@ -26,7 +26,8 @@ enum qn_key_type {
     QN_KEY_SET,      /* stats.of: some of the choices, in any order */
     QN_KEY_INT_LIST, /* model.window */
     QN_KEY_PERIOD,
-    QN_KEY_DURATION /* "100 minutes"; seconds inside */
+    QN_KEY_DURATION, /* "100 minutes"; seconds inside */
+    QN_KEY_FOLD      /* "1 of 5" */
 };
 
 /* What the outside may know of a key. */

@@ -19,7 +19,8 @@
 #define QN_PATH_LEN 1024
 #define QN_SYMBOL_LEN 64
 
-enum qn_task { QN_TASK_LM };
+/* To predict each next symbol of a text, or the label of a document. */
+enum qn_task { QN_TASK_LM, QN_TASK_CLASSIFY };
 enum qn_level { QN_LEVEL_CHAR, QN_LEVEL_WORD, QN_LEVEL_BYTE };
 /* How a text becomes a stream of characters: as it is, or Penn Treebank's lines
  * as the paper's authors join them (49 symbols) or as Mikolov does (50). */
@@ -35,6 +36,8 @@ enum qn_init_kind {
     QN_INIT_ORTHOGONAL
 };
 enum qn_on_nan { QN_NAN_PAUSE, QN_NAN_STOP, QN_NAN_IGNORE };
+/* What makes a checkpoint the best. */
+enum qn_metric { QN_VALID_LOSS, QN_VALID_ACCURACY };
 enum qn_restore { QN_RESTORE_BEST, QN_RESTORE_NONE };
 
 enum qn_unit { QN_UNIT_STEPS, QN_UNIT_EPOCHS, QN_UNIT_SECONDS, QN_UNIT_EVALS };
@@ -43,6 +46,11 @@ enum qn_unit { QN_UNIT_STEPS, QN_UNIT_EPOCHS, QN_UNIT_SECONDS, QN_UNIT_EVALS };
 struct qn_period {
     double amount;
     enum qn_unit unit;
+};
+
+/* "1 of 5": the k-th of n equal parts, k counted from 1; n 0 is "none". */
+struct qn_fold {
+    int k, n;
 };
 
 struct qn_spec {
@@ -65,6 +73,12 @@ struct qn_spec {
         enum qn_stream stream;
         char eos[QN_SYMBOL_LEN], unk[QN_SYMBOL_LEN]; /* word level */
         int vocab_size; /* 0 = unset; checked against the data */
+        /* Of documents: word vectors that are not trained ("" = none: an
+         * embedding is learnt), the part of train that validates, and the words
+         * of a document that are read. */
+        char vectors[QN_PATH_LEN];
+        struct qn_fold fold;
+        int max_words;
     } data;
     struct {
         enum qn_cell cell;
@@ -109,6 +123,7 @@ struct qn_spec {
     struct {
         struct qn_period every;
         int keep_best, keep_last;
+        enum qn_metric metric;
     } checkpoint;
     struct {
         double after; /* seconds of training, 0 = none */
@@ -124,6 +139,11 @@ struct qn_spec {
     } sample;
     struct qn_period log_every;
 };
+
+/* The figure beside the loss that people compare: of characters and bytes bits,
+ * of words perplexity, of labelled documents accuracy. */
+enum qn_reading { QN_READ_BPC, QN_READ_PERPLEXITY, QN_READ_ACCURACY };
+enum qn_reading qn_spec_reading(const struct qn_spec *spec);
 
 /* "c", "z", "h", "f", "o": as stats.of names them. */
 const char *qn_quantity_name(enum qn_quantity what);

@@ -76,6 +76,7 @@ static void write_value(const struct qn_schema_key *key,
     case QN_KEY_ENUM:
     case QN_KEY_PERIOD:
     case QN_KEY_DURATION:
+    case QN_KEY_FOLD:
         qn_json_string(out, text.text);
         break;
     }

@@ -5,6 +5,7 @@
 #include "nn/value.h"
 
 #include "base/assert.h"
+#include "nn/fold.h"
 #include "nn/period.h"
 
 #include <math.h>
@@ -438,6 +439,18 @@ static bool parse_duration(const struct qn_schema_key *key, const char *text,
     return true;
 }
 
+static bool parse_fold(const struct qn_schema_key *key, const char *text,
+                       struct qn_spec *spec, struct qn_err *err)
+{
+    struct qn_fold fold;
+    const char *why;
+    if (!qn_fold_parse(text, &fold, &why)) {
+        return refuse(key, text, why, err);
+    }
+    memcpy(field(key, spec), &fold, sizeof fold);
+    return true;
+}
+
 /* --- any type ----------------------------------------------------------- */
 
 /* All types are unset by zero bytes: 0, 0.0, "", the period of amount 0. */
@@ -475,6 +488,8 @@ bool qn_value_parse(const struct qn_schema_key *key, const char *text,
         return parse_period(key, text, spec, err);
     case QN_KEY_DURATION:
         return parse_duration(key, text, spec, err);
+    case QN_KEY_FOLD:
+        return parse_fold(key, text, spec, err);
     }
     return false;
 }
@@ -497,6 +512,8 @@ bool qn_value_is_unset(const struct qn_schema_key *key,
     case QN_KEY_DURATION:
         memcpy(&v, field_of(key, spec), sizeof v);
         return v == 0;
+    case QN_KEY_FOLD: /* begins with k, which is 1 at least */
+        return load_int(field_of(key, spec), sizeof(int)) == 0;
     case QN_KEY_PATH_OR_FRACTION:
     case QN_KEY_BOOL:
     case QN_KEY_ENUM:
@@ -529,6 +546,7 @@ void qn_value_text(const struct qn_schema_key *key, const struct qn_spec *spec,
 {
     const void *at = field_of(key, spec);
     struct qn_period period;
+    struct qn_fold fold;
     double seconds;
     if (qn_value_is_unset(key, spec)) {
         qn_str_add(out, "none");
@@ -571,6 +589,10 @@ void qn_value_text(const struct qn_schema_key *key, const struct qn_spec *spec,
     case QN_KEY_DURATION:
         memcpy(&seconds, at, sizeof seconds);
         qn_duration_text(seconds, out);
+        break;
+    case QN_KEY_FOLD:
+        memcpy(&fold, at, sizeof fold);
+        qn_fold_text(fold, out);
         break;
     }
 }

@@ -60,6 +60,8 @@ static const char *type_wanted(enum qn_key_type type)
         return "a period such as \"50 steps\"";
     case QN_KEY_DURATION:
         return "a time such as \"10 minutes\"";
+    case QN_KEY_FOLD:
+        return "a part such as \"1 of 5\"";
     }
     return "another type";
 }

@@ -15,10 +15,12 @@ struct qn_run_summary {
     char id[320]; /* the folder's name */
     char name[256];
     char state[16];    /* running, paused, done, stopped, failed, interrupted */
-    bool of_words;     /* what it predicts: data.level is word */
+    bool of_words;     /* its symbols: data.level is word */
+    bool of_labels;    /* it classifies: task is classify */
     int64_t step;      /* the last one recorded */
     int64_t best_step; /* 0 = none yet */
     double best_loss;  /* NaN = none yet */
+    double best_accuracy; /* NaN = none */
 };
 
 /* All runs, oldest first; *runs is the caller's to free. A folder that cannot

@@ -175,7 +175,8 @@ static enum qn_status read_best(const char *path, struct qn_run_summary *out,
 enum qn_status qn_run_summarise(const char *path, struct qn_run_summary *out,
                                 struct qn_err *err)
 {
-    struct qn_run_summary s = {.best_loss = (double)NAN};
+    struct qn_run_summary s = {.best_loss = (double)NAN,
+                               .best_accuracy = (double)NAN};
     json_t *spec;
     enum qn_status status = read_spec(path, &spec, err);
     if (status != QN_OK) {

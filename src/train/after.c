@@ -26,7 +26,7 @@ void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
         return;
     }
     note->step = t->at.step;
-    note->level = t->spec.data.level;
+    note->reading = qn_spec_reading(&t->spec);
     note->epoch = (double)t->at.step / (double)t->streams.n_segments;
     qn_copy_text(note->text, sizeof note->text, text);
     t->sink.note(t->sink.user, note);
@@ -74,6 +74,7 @@ static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
         .kind = QN_NOTE_EVAL,
         .split = e->split,
         .loss = e->loss,
+        .accuracy = e->accuracy,
         .predictions = e->predictions,
         .seconds = e->seconds,
         .is_best = best,

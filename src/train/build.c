@@ -62,7 +62,7 @@ static enum qn_status check_memory(const struct qn_trainer *t,
     int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
     int eval_batch = spec->eval.batch > 0 ? spec->eval.batch : spec->batch;
     struct qn_memory_plan plan;
-    qn_model_plan(spec, vocab, eval_batch, t->be, &plan);
+    qn_model_plan(spec, vocab, spec->seq, eval_batch, t->be, &plan);
     return qn_memory_plan_check(&plan, qn_mem_available(), err);
 }
 

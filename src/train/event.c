@@ -49,12 +49,23 @@ double qn_perplexity(double loss)
     return exp(loss);
 }
 
-const char *qn_reading_name(enum qn_level level)
+const char *qn_reading_name(enum qn_reading reading)
 {
-    return level == QN_LEVEL_WORD ? "perplexity" : "bpc";
+    static const char *const names[] = {[QN_READ_BPC] = "bpc",
+                                        [QN_READ_PERPLEXITY] = "perplexity",
+                                        [QN_READ_ACCURACY] = "accuracy"};
+    return names[reading];
 }
 
-double qn_reading(enum qn_level level, double loss)
+double qn_reading_value(enum qn_reading reading, double loss, double accuracy)
 {
-    return level == QN_LEVEL_WORD ? qn_perplexity(loss) : qn_bpc(loss);
+    switch (reading) {
+    case QN_READ_BPC:
+        return qn_bpc(loss);
+    case QN_READ_PERPLEXITY:
+        return qn_perplexity(loss);
+    case QN_READ_ACCURACY:
+        break;
+    }
+    return accuracy;
 }

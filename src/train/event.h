@@ -16,10 +16,11 @@
 
 /* One training step: enough of them that they travel alone. */
 struct qn_step_record {
-    int64_t step; /* 1, 2, ...: after this many updates */
-    double epoch; /* epochs done, fractional */
-    double loss;  /* nats per prediction, of this step's batch */
-    double lr;    /* with optim.decay in it */
+    int64_t step;    /* 1, 2, ...: after this many updates */
+    double epoch;    /* epochs done, fractional */
+    double loss;     /* nats per prediction, of this step's batch */
+    double accuracy; /* of this step's documents; NaN of a language model */
+    double lr;       /* with optim.decay in it */
     double grad_norm;
     double tokens_per_s;
 };
@@ -54,12 +55,17 @@ struct qn_note {
     int64_t step;
     double epoch;
     enum qn_split split;
-    enum qn_level level; /* of the run's text: how its losses are read */
-    double loss;         /* nats per prediction */
+    enum qn_reading reading; /* what people compare the run by */
+    double loss;             /* nats per prediction */
+    double accuracy;         /* share from 0 to 1; NaN of a language model */
     int64_t predictions;
     double seconds;
     bool is_best;
     bool on_request; /* an evaluation that a person asked for */
+    struct {
+        double probability;
+        int label, words, known;
+    } judgement;     /* of a text that was to be classified */
     uint64_t ticket; /* of the request that this answers, 0 = none */
     int status;      /* enum qn_status of a reply */
     char key[64];
@@ -89,9 +95,8 @@ void qn_stats_pool(const struct qn_stats_record *r, enum qn_quantity of,
 double qn_bpc(double loss);        /* loss / ln 2 */
 double qn_perplexity(double loss); /* exp(loss) */
 
-/* A loss as people compare it: of characters and bytes in bits, "bpc", of words
- * as "perplexity". */
-const char *qn_reading_name(enum qn_level level);
-double qn_reading(enum qn_level level, double loss);
+/* "bpc", "perplexity" or "accuracy", and its value. */
+const char *qn_reading_name(enum qn_reading reading);
+double qn_reading_value(enum qn_reading reading, double loss, double accuracy);
 
 #endif

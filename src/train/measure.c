@@ -122,6 +122,7 @@ static enum qn_status forward(struct qn_measure *m, int steps,
         .ids = m->ids,
         .targets = probe != NULL ? NULL : m->targets,
         .steps = steps,
+        .n_real = m->n_real,
     };
     if (probe != NULL) {
         return qn_pass_forward_counting(m->pass, &segment, probe, err);
@@ -173,7 +174,8 @@ enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
     }
     *out = (struct qn_evaluation){
         .split = split,
-        .level = m->spec->data.level,
+        .reading = qn_spec_reading(m->spec),
+        .accuracy = (double)NAN,
         .loss = sum.count > 0 ? sum.loss_sum / sum.count : (double)NAN,
         .predictions = (int64_t)sum.count,
         .seconds = qn_clock_now() - start,
@@ -197,8 +199,7 @@ enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
     }
     qn_stats_begin(out, m->spec, of, near);
     out->step = m->step;
-    struct qn_probe probe = {
-        .of = out->of, .n_real = m->n_real, .hist = out->layer};
+    struct qn_probe probe = {.of = out->of, .hist = out->layer};
     struct qn_backend *be = qn_model_backend(m->model);
     be->ops->step_begin(be);
     status = walk(m, &streams, &probe, err);

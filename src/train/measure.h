@@ -1,7 +1,7 @@
 /* measure.h - what one can ask of trained weights: loss, statistics, text.
  *
  * A measure borrows the trainer's model, or opens a stored run by itself.
- * Evaluation: contiguous streams each from zero, dropout off.
+ * Evaluation: contiguous streams, or documents, each from zero; dropout off.
  */
 #ifndef QN_TRAIN_MEASURE_H
 #define QN_TRAIN_MEASURE_H
@@ -30,8 +30,9 @@ int64_t qn_measure_checkpoint_step(const struct qn_measure *m);
 
 struct qn_evaluation {
     enum qn_split split;
-    enum qn_level level; /* how the loss is read */
-    double loss;         /* nats per prediction; NaN when there are none */
+    enum qn_reading reading; /* what people compare */
+    double loss;             /* nats per prediction; NaN when there are none */
+    double accuracy;         /* of a classifier, from 0 to 1; else NaN */
     int64_t predictions;
     double seconds;
 };
@@ -61,6 +62,20 @@ struct qn_text_request {
 enum qn_status qn_measure_sample(struct qn_measure *m,
                                  const struct qn_text_request *request,
                                  struct qn_str *out, struct qn_err *err);
+
+/* What a classifier says of a text. */
+struct qn_judgement {
+    double probability; /* of label 1, positive */
+    int label;          /* 1 when the probability is above 0.5, else 0 */
+    int words;          /* of the text, as it was split */
+    int known;          /* those that were read: the rest the run lacks, or they
+                           are beyond data.max_words */
+};
+/* QN_EUSAGE when the run is a language model, when the text is not UTF-8, and
+ * when no word of it is known. */
+enum qn_status qn_measure_classify(struct qn_measure *m, const char *text,
+                                   size_t len, struct qn_judgement *out,
+                                   struct qn_err *err);
 
 /* Polled between segments and between the symbols of a sample; true ends the
  * work with QN_ESTOPPED. */

@@ -138,8 +138,8 @@ void qn_record_eval(struct qn_record *r, int64_t step,
     begin(r, "eval", step);
     qn_json_kstring(j, "split", qn_split_name(e->split));
     qn_json_kdouble(j, "loss", e->loss);
-    qn_json_kdouble(j, qn_reading_name(e->level),
-                    qn_reading(e->level, e->loss));
+    qn_json_kdouble(j, qn_reading_name(e->reading),
+                    qn_reading_value(e->reading, e->loss, e->accuracy));
     qn_json_kint(j, "predictions", e->predictions);
     qn_json_kdouble(j, "seconds", e->seconds);
     qn_json_end_object(j);

@@ -47,8 +47,10 @@ struct qn_progress qn_progress_zero(void)
     return (struct qn_progress){
         .eval_step = -1,
         .eval_loss = (double)NAN,
+        .eval_accuracy = (double)NAN,
         .best_step = -1,
         .best_loss = (double)NAN,
+        .best_accuracy = (double)NAN,
     };
 }
 

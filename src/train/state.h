@@ -17,10 +17,10 @@ struct qn_progress {
     int64_t epoch;   /* epochs done */
     int64_t segment; /* of this epoch, the next one to be read */
     int64_t evals;   /* evaluations by the schedule and at an end */
-    int64_t eval_step; /* of the last one; -1 = none yet */
-    double eval_loss;  /* its loss; NaN = none yet */
-    int64_t best_step; /* of the lowest loss; -1 = none yet */
-    double best_loss;  /* NaN = none yet */
+    int64_t eval_step;               /* of the last one; -1 = none yet */
+    double eval_loss, eval_accuracy; /* its figures; NaN = none */
+    int64_t best_step;               /* by checkpoint.metric; -1 = none yet */
+    double best_loss, best_accuracy; /* NaN = none */
 };
 
 struct qn_progress qn_progress_zero(void);

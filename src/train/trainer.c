@@ -122,6 +122,7 @@ static void report(struct qn_trainer *t, const struct made *made)
         .step = t->at.step,
         .epoch = (double)t->at.step / (double)t->streams.n_segments,
         .loss = r->loss_sum / r->count,
+        .accuracy = (double)NAN,
         .lr = made->lr,
         .grad_norm = r->norm,
         .tokens_per_s = qn_speed_now(&t->speed),
@@ -262,6 +263,7 @@ static void finish(struct qn_trainer *t)
     struct qn_note note = {
         .kind = QN_NOTE_DONE,
         .loss = t->at.best_loss,
+        .accuracy = t->at.best_accuracy,
         .seconds = t->seconds,
     };
     qn_trainer_note(t, &note, "");
@@ -434,13 +436,13 @@ double qn_trainer_seconds(const struct qn_trainer *t)
     return t->seconds;
 }
 
-bool qn_trainer_best(const struct qn_trainer *t, int64_t *step, double *loss)
+bool qn_trainer_best(const struct qn_trainer *t, struct qn_best *out)
 {
     if (t->at.best_step < 0) {
         return false;
     }
-    *step = t->at.best_step;
-    *loss = t->at.best_loss;
+    *out =
+        (struct qn_best){t->at.best_step, t->at.best_loss, t->at.best_accuracy};
     return true;
 }
 

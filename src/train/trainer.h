@@ -91,8 +91,13 @@ int64_t qn_trainer_step_count(const struct qn_trainer *t);
 int64_t qn_trainer_steps_total(const struct qn_trainer *t);
 int64_t qn_trainer_steps_per_epoch(const struct qn_trainer *t);
 double qn_trainer_seconds(const struct qn_trainer *t); /* of training so far */
-/* The best evaluation so far; false when there was none. */
-bool qn_trainer_best(const struct qn_trainer *t, int64_t *step, double *loss);
+/* The best evaluation so far by checkpoint.metric; false when there was none.
+ */
+struct qn_best {
+    int64_t step;
+    double loss, accuracy; /* accuracy: NaN of a language model */
+};
+bool qn_trainer_best(const struct qn_trainer *t, struct qn_best *out);
 
 /* Evaluate, sample: on the weights as they are now, without disturbing the
  * training pass. */

@@ -160,7 +160,7 @@ static struct qn_note blank_note(const struct qn_worker *w,
     struct qn_note n = {
         .kind = kind,
         .step = qn_trainer_step_count(w->trainer),
-        .level = qn_trainer_spec(w->trainer)->data.level,
+        .reading = qn_spec_reading(qn_trainer_spec(w->trainer)),
     };
     int64_t per_epoch = qn_trainer_steps_per_epoch(w->trainer);
     if (per_epoch > 0) {

@@ -125,11 +125,11 @@ static void add_losses(struct line *l, const struct qn_lab_run *run)
     label(l, p, l->wide ? "best valid " : "best ", "");
     if (run->spec != NULL && run->spec->task == QN_TASK_LM) {
         p = add(l, GROUP_LOSS, 30, QN_ROLE_VALID);
-        enum qn_level level = run->spec->data.level;
+        enum qn_reading reading = qn_spec_reading(run->spec);
         qn_text_value(p->value, sizeof p->value,
-                      qn_reading(level, run->best_loss));
+                      qn_reading_value(reading, run->best_loss, 0));
         /* The whole word would seldom find room. */
-        label(l, p, "", level == QN_LEVEL_WORD ? " ppl" : " bpc");
+        label(l, p, "", reading == QN_READ_PERPLEXITY ? " ppl" : " bpc");
     }
 }
 

@@ -36,9 +36,9 @@ static void notes_read_as_sentences(void **state)
     struct qn_note n = {.step = 500, .kind = QN_NOTE_EVAL, .split = QN_VALID};
     n.loss = 0.6931471805599453;
     assert_text(&n, "step 500  valid loss 0.6931  1.0000 bpc");
-    n.level = QN_LEVEL_WORD;
+    n.reading = QN_READ_PERPLEXITY;
     assert_text(&n, "step 500  valid loss 0.6931  perplexity 2.0000");
-    n.level = QN_LEVEL_BYTE;
+    n.reading = QN_READ_BPC;
     n.loss = 1e37;
     assert_text(&n, "step 500  valid loss 1e+37  1.443e+37 bpc");
     n.loss = -(double)NAN;

@@ -162,7 +162,8 @@ static void run_case(const char *name, const char *backend, bool training,
     int32_t *targets = qn_xcalloc(n, sizeof *targets);
     struct qn_pass *p = qn_test_pass(lm.m, lm.batch, lm.steps + room, training);
     for (int s = 0; s < 2; s++) {
-        struct qn_segment seg = {ids, targets, lm.steps, 1, (uint64_t)s, 0};
+        struct qn_segment seg = {ids, targets,     lm.steps, NULL,
+                                 1,   (uint64_t)s, 0};
         cut(&lm, s, 0, ids);
         cut(&lm, s, 1, targets);
         check_loss(&lm, qn_test_forward(lm.m, p, &seg), s);

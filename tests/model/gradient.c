@@ -32,7 +32,8 @@ static void open_net(struct net *net, const char *backend,
     net->ids = qn_test_ids(n, VOCAB, 3);
     net->targets = qn_test_ids(n, VOCAB, 4);
     net->targets[2] = -1; /* one that does not count */
-    net->seg = (struct qn_segment){net->ids, net->targets, STEPS, 11, 5, 40};
+    net->seg =
+        (struct qn_segment){net->ids, net->targets, STEPS, NULL, 11, 5, 40};
     /* A state and a context that are not zero. */
     (void)qn_test_forward(net->m, net->p, &net->seg);
     qn_pass_carry(net->p);

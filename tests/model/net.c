@@ -37,7 +37,7 @@ struct qn_step_result net_forward(struct net *net, struct qn_pass *p, int from,
             targets[b * n + t] = net->targets[b * NET_LEN + from + t];
         }
     }
-    struct qn_segment seg = {ids, targets, n, 9, step, 0};
+    struct qn_segment seg = {ids, targets, n, NULL, 9, step, 0};
     return qn_test_forward(net->m, p, &seg);
 }
 

@@ -201,6 +201,7 @@ static void dropout_belongs_to_the_sample_not_to_its_place(void **state)
         struct qn_segment seg = {net.ids + b * NET_LEN,
                                  net.targets + b * NET_LEN,
                                  NET_LEN,
+                                 NULL,
                                  9,
                                  6,
                                  (uint64_t)b};

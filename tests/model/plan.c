@@ -207,7 +207,7 @@ static void check_plan(const struct qn_spec *spec)
     struct qn_memory_plan plan;
     struct qn_backend_ops ops;
     struct qn_backend *be = qn_test_backend("cpu");
-    qn_model_plan(spec, 17, 4, be, &plan);
+    qn_model_plan(spec, 17, spec->seq, 4, be, &plan);
     meter_backend(be, &ops);
     struct qn_model *m = qn_test_model(be, spec, 17);
     assert_int_equal(plan.parameters + plan.gradients, meter.n_floats * 4);
@@ -273,7 +273,7 @@ static void the_plan_covers_the_workspace_of_layers_and_decoder(void **state)
         struct qn_spec spec = middling();
         struct qn_memory_plan plan;
         struct qn_backend *be = qn_test_backend("cpu");
-        qn_model_plan(&spec, vocab, spec.batch, be, &plan);
+        qn_model_plan(&spec, vocab, spec.seq, spec.batch, be, &plan);
         assert_int_equal(workspace_of_a_step(be, &spec, vocab), plan.workspace);
         planned[many] = plan.workspace;
         qn_backend_free(be);
@@ -298,7 +298,7 @@ static void moments_are_those_of_the_optimiser(void **state)
         struct qn_memory_plan plan;
         struct qn_spec spec =
             QN_SPEC("model.batch_norm=true", cases[i].kind, cases[i].momentum);
-        qn_model_plan(&spec, 17, 4, be, &plan);
+        qn_model_plan(&spec, 17, spec.seq, 4, be, &plan);
         assert_int_equal(plan.moments, cases[i].n * plan.gradients);
         assert_true(plan.gradients < plan.parameters);
     }
@@ -349,7 +349,7 @@ static void sizes_beyond_all_memory_do_not_wrap_round(void **state)
     struct qn_memory_plan plan;
     struct qn_err err;
     struct qn_backend *be = qn_test_backend("ref");
-    qn_model_plan(&spec, 10000000, 100000, be, &plan);
+    qn_model_plan(&spec, 10000000, spec.seq, 100000, be, &plan);
     /* G H n D floats of 64 layers, and c of every symbol. */
     assert_true((double)plan.parameters > 4.0 * 64 * 4 * 8192.0 * 64 * 8192);
     assert_true((double)plan.activations > 4.0 * 64 * 8192 * 100000.0 * 21474);
@@ -358,7 +358,7 @@ static void sizes_beyond_all_memory_do_not_wrap_round(void **state)
                      QN_ENOMEM);
     spec.batch = 2147483647;
     spec.seq = 2147483647;
-    qn_model_plan(&spec, 2147483647, 1, be, &plan);
+    qn_model_plan(&spec, 2147483647, spec.seq, 1, be, &plan);
     assert_true(plan.activations == SIZE_MAX && plan.total == SIZE_MAX);
     spec = middling();
     struct qn_model *m = qn_test_model(be, &spec, 17);

@@ -59,8 +59,8 @@ static hists *new_hists(void)
 static double loss_counting(struct net *net, struct qn_pass *p, unsigned of,
                             const int *n_real, hists *h)
 {
-    struct qn_segment seg = {net->ids, net->targets, STEPS, 9, 1, 0};
-    struct qn_probe probe = {of, n_real, h};
+    struct qn_segment seg = {net->ids, net->targets, STEPS, n_real, 9, 1, 0};
+    struct qn_probe probe = {of, h};
     struct qn_step_result result;
     struct qn_err err;
     net->be->ops->step_begin(net->be);
@@ -199,7 +199,7 @@ static void counts_are_those_of_a_plain_recomputation(void **state)
 
 static void counting_changes_nothing(struct net *net, bool training)
 {
-    struct qn_segment seg = {net->ids, net->targets, STEPS, 9, 1, 0};
+    struct qn_segment seg = {net->ids, net->targets, STEPS, NULL, 9, 1, 0};
     struct qn_pass *p = qn_test_pass(net->m, BATCH, STEPS, training);
     hists *h = new_hists();
     double loss = qn_test_forward(net->m, p, &seg).loss_sum;

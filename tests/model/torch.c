@@ -90,9 +90,10 @@ static double evaluate(struct qn_model *m, const struct text *text, int batch,
             n_real[b] = cut(text, (size_t)b * length, from, n, ids + b * n,
                             targets + b * n);
         }
-        struct qn_segment seg = {.ids = ids, .targets = targets, .steps = n};
+        struct qn_segment seg = {
+            .ids = ids, .targets = targets, .steps = n, .n_real = n_real};
         struct qn_step_result r;
-        struct qn_probe probe = {1u << QN_CELL, n_real, hists};
+        struct qn_probe probe = {1u << QN_CELL, hists};
         be->ops->step_begin(be);
         assert_int_equal(qn_pass_forward_counting(p, &seg, &probe, &err),
                          QN_OK);

@@ -73,6 +73,7 @@ static void random_value(const struct qn_key_info *k, uint64_t r, char *out,
 {
     static const char *const periods[] = {"none", "7 steps",   "0.3 epochs",
                                           "90 s", "1.5 hours", "2 minutes"};
+    static const char *const folds[] = {"none", "2 of 5", "3 of 10", "1 of 2"};
     static const char *const times[] = {"none", "77 s", "0.1 s", "2 hours"};
     double u = (double)(r >> 11) / 9007199254740992.0;
     int n = 0;
@@ -111,6 +112,9 @@ static void random_value(const struct qn_key_info *k, uint64_t r, char *out,
         break;
     case QN_KEY_DURATION:
         (void)snprintf(out, size, "%s", times[r % 4]);
+        break;
+    case QN_KEY_FOLD:
+        (void)snprintf(out, size, "%s", folds[r % 4]);
         break;
     }
 }

@@ -99,12 +99,12 @@ static void an_end_always_evaluates_and_saves(void **state)
     struct qn_trainer *t = fixture_create(f, settings);
     fixture_run(t, INT64_MAX);
     int64_t step;
-    double loss;
-    assert_true(qn_trainer_best(t, &step, &loss));
-    assert_int_equal(step, 7);
+    struct qn_best best;
+    assert_true(qn_trainer_best(t, &best));
+    assert_int_equal(best.step, 7);
     const struct qn_note *eval = fixture_note(f, QN_NOTE_EVAL);
     assert_int_equal(eval->step, 7);
-    assert_true(eval->loss == loss && eval->is_best);
+    assert_true(eval->loss == best.loss && eval->is_best);
     assert_true(fixture_note(f, QN_NOTE_CHECKPOINT)->is_best);
     assert_int_equal(fixture_note(f, QN_NOTE_DONE)->step, 7);
     char *run = fixture_finish(t);
@@ -413,10 +413,9 @@ static void a_stop_saves_its_evaluation_with_the_weights(void **state)
     fixture_run(t, 6);
     assert_int_equal(qn_trainer_stop(t, true, &err), QN_OK);
     const struct qn_note *eval = fixture_note(f, QN_NOTE_EVAL);
-    int64_t best_step;
-    double best;
-    assert_true(qn_trainer_best(t, &best_step, &best));
-    assert_int_equal(best_step, 4);
+    struct qn_best best;
+    assert_true(qn_trainer_best(t, &best));
+    assert_int_equal(best.step, 4);
     struct qn_bytes metric;
     double saved;
     assert_int_equal(qn_run_dir_read(qn_trainer_dir(t), "checkpoints/6/metric",
@@ -424,7 +423,7 @@ static void a_stop_saves_its_evaluation_with_the_weights(void **state)
                      QN_OK);
     metric.data[strcspn(metric.data, "\n")] = '\0';
     assert_true(qn_parse_double(metric.data, &saved));
-    assert_true(saved == eval->loss && saved > best);
+    assert_true(saved == eval->loss && saved > best.loss);
     qn_bytes_free(&metric);
     qn_trainer_free(t);
 }
@@ -512,12 +511,13 @@ static double loss_after_end(struct fixture *f, const char *restore,
     struct qn_trainer *t = fixture_create(f, settings);
     struct qn_evaluation e;
     struct qn_err err;
-    int64_t step;
+    struct qn_best at;
     fixture_run(t, 20);
     assert_int_equal(qn_trainer_set(t, "optim.lr", "2", &err), QN_OK);
     fixture_run(t, INT64_MAX);
-    assert_true(qn_trainer_best(t, &step, best));
-    assert_int_equal(step, 20);
+    assert_true(qn_trainer_best(t, &at));
+    assert_int_equal(at.step, 20);
+    *best = at.loss;
     assert_int_equal(
         qn_measure_evaluate(qn_trainer_measure(t), QN_VALID, &e, &err), QN_OK);
     qn_trainer_free(t);

@@ -165,7 +165,7 @@ static void a_person_may_let_it_stop_or_go_on(void **state)
     fixture_run(t, 20);
     assert_int_equal(qn_trainer_state(t), QN_RUN_DONE);
     assert_int_equal(t->at.updates, 5);
-    assert_false(qn_trainer_best(t, &(int64_t){0}, &(double){0}));
+    assert_false(qn_trainer_best(t, &(struct qn_best){0}));
     qn_trainer_free(t);
 }
 
