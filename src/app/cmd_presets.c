@@ -32,7 +32,7 @@ int qn_cmd_presets(const struct qn_args *args)
         return qn_out_close(&out, QN_EXIT_OK);
     }
     for (int i = 0; i < qn_n_presets(); i++) {
-        (void)qn_out_linef(&out, "%-25s %s", qn_preset_at(i)->name,
+        (void)qn_out_linef(&out, "%-27s %s", qn_preset_at(i)->name,
                            qn_preset_at(i)->help);
     }
     return qn_out_close(&out, QN_EXIT_OK);

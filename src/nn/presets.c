@@ -158,6 +158,58 @@ static const char *const enwik8_8x1000[] = {ENWIK8(8), NULL};
 static const char *const enwik8_4x1000_code[] = {ENWIK8(4), CHAR_CODE, NULL};
 static const char *const enwik8_8x1000_code[] = {ENWIK8(8), CHAR_CODE, NULL};
 
+/* --- sentiment (table 1) ------------------------------------------------ */
+
+/* As Bradbury et al. train, whose setup the paper takes: RMSprop with an eps of
+ * 1e-8, and 4e-6 w added to the gradient of every parameter. */
+#define SENTIMENT(hidden)                                                      \
+    "task=classify", "data.train=imdb/imdb.train.tsv",                         \
+        "data.test=imdb/imdb.test.tsv",                                        \
+        "data.vectors=glove/glove.840B.300d.txt", "data.lower=false",          \
+        LAYERS(4, hidden), "model.embed=300", "model.dropout=0.3",             \
+        "model.embed_dropout=0.3", "model.init.kind=glorot", "batch=24",       \
+        "epochs=60", "optim.kind=rmsprop", "optim.lr=0.001", "optim.rho=0.9",  \
+        "optim.eps=1e-8", "optim.l2=4e-6", EACH_EPOCH,                         \
+        "checkpoint.metric=valid.accuracy"
+#define SENTIMENT_QRNN(hidden, name)                                           \
+    SENTIMENT(hidden), "model.cell=qrnn", "model.activation=" name,            \
+        "model.window=2", "model.pooling=fo"
+/* The authors add 4e-6 w^2 to the loss, for the decoder's weights alone. */
+#define SENTIMENT_CODE                                                         \
+    "optim.eps=1e-6", "optim.eps_inside=true", "optim.l2=8e-6",                \
+        "optim.l2_on=last"
+#define DENSE "model.dense=true"
+
+#define SENT_LSTM SENTIMENT(256), "model.cell=lstm"
+#define SENT_TANH SENTIMENT_QRNN(300, "tanh")
+#define SENT_DRELU SENTIMENT_QRNN(256, "drelu")
+#define SENT_DELU SENTIMENT_QRNN(256, "delu"), "model.alpha=0.1"
+#define SENT_DC_LSTM SENTIMENT(256), "model.cell=lstm", DENSE
+#define SENT_DC_TANH SENTIMENT_QRNN(242, "tanh"), DENSE
+#define SENT_DC_DRELU SENTIMENT_QRNN(200, "drelu"), DENSE
+#define SENT_DC_DELU SENTIMENT_QRNN(200, "delu"), "model.alpha=0.1", DENSE
+
+static const char *const sent_lstm[] = {SENT_LSTM, NULL};
+static const char *const sent_tanh[] = {SENT_TANH, NULL};
+static const char *const sent_drelu[] = {SENT_DRELU, NULL};
+static const char *const sent_delu[] = {SENT_DELU, NULL};
+static const char *const sent_dc_lstm[] = {SENT_DC_LSTM, NULL};
+static const char *const sent_dc_tanh[] = {SENT_DC_TANH, NULL};
+static const char *const sent_dc_drelu[] = {SENT_DC_DRELU, NULL};
+static const char *const sent_dc_delu[] = {SENT_DC_DELU, NULL};
+static const char *const sent_lstm_code[] = {SENT_LSTM, SENTIMENT_CODE, NULL};
+static const char *const sent_tanh_code[] = {SENT_TANH, SENTIMENT_CODE, NULL};
+static const char *const sent_drelu_code[] = {SENT_DRELU, SENTIMENT_CODE, NULL};
+static const char *const sent_delu_code[] = {SENT_DELU, SENTIMENT_CODE, NULL};
+static const char *const sent_dc_lstm_code[] = {SENT_DC_LSTM, SENTIMENT_CODE,
+                                                NULL};
+static const char *const sent_dc_tanh_code[] = {SENT_DC_TANH, SENTIMENT_CODE,
+                                                NULL};
+static const char *const sent_dc_drelu_code[] = {SENT_DC_DRELU, SENTIMENT_CODE,
+                                                 NULL};
+static const char *const sent_dc_delu_code[] = {SENT_DC_DELU, SENTIMENT_CODE,
+                                                NULL};
+
 /* --- the table ---------------------------------------------------------- */
 
 static const struct qn_preset_info presets[] = {
@@ -231,6 +283,39 @@ static const struct qn_preset_info presets[] = {
      "4 x 1000 DReLU, authors' code; paper: 1.32 bpc test", enwik8_4x1000_code},
     {"enwik8/drelu-8x1000-code",
      "8 x 1000 DReLU, authors' code; paper: 1.25 bpc test", enwik8_8x1000_code},
+
+    {"sentiment/lstm-256", "4 x 256 LSTM; paper: accuracy 90.9 % test",
+     sent_lstm},
+    {"sentiment/tanh-300", "4 x 300 tanh; paper: accuracy 90.5 % test",
+     sent_tanh},
+    {"sentiment/drelu-256", "4 x 256 DReLU; paper: accuracy 91.0 % test",
+     sent_drelu},
+    {"sentiment/delu-256", "4 x 256 DELU; paper: accuracy 91.0 % test",
+     sent_delu},
+    {"sentiment/dc-lstm-256", "4 x 256 dense LSTM; paper: accuracy 91.2 % test",
+     sent_dc_lstm},
+    {"sentiment/dc-tanh-242", "4 x 242 dense tanh; paper: accuracy 91.1 % test",
+     sent_dc_tanh},
+    {"sentiment/dc-drelu-200",
+     "4 x 200 dense DReLU; paper: accuracy 91.2 % test", sent_dc_drelu},
+    {"sentiment/dc-delu-200", "4 x 200 dense DELU; paper: accuracy 91.1 % test",
+     sent_dc_delu},
+    {"sentiment/lstm-256-code", "4 x 256 LSTM, authors' code; paper: 90.9 %",
+     sent_lstm_code},
+    {"sentiment/tanh-300-code", "4 x 300 tanh, authors' code; paper: 90.5 %",
+     sent_tanh_code},
+    {"sentiment/drelu-256-code", "4 x 256 DReLU, authors' code; paper: 91.0 %",
+     sent_drelu_code},
+    {"sentiment/delu-256-code", "4 x 256 DELU, authors' code; paper: 91.0 %",
+     sent_delu_code},
+    {"sentiment/dc-lstm-256-code",
+     "4 x 256 dense LSTM, authors' code; paper: 91.2 %", sent_dc_lstm_code},
+    {"sentiment/dc-tanh-242-code",
+     "4 x 242 dense tanh, authors' code; paper: 91.1 %", sent_dc_tanh_code},
+    {"sentiment/dc-drelu-200-code",
+     "4 x 200 dense DReLU, authors' code; paper: 91.2 %", sent_dc_drelu_code},
+    {"sentiment/dc-delu-200-code",
+     "4 x 200 dense DELU, authors' code; paper: 91.1 %", sent_dc_delu_code},
 };
 
 #define N_PRESETS ((int)(sizeof presets / sizeof presets[0]))
