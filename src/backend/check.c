@@ -23,6 +23,15 @@ void qn_check_seq(const struct qn_seq *s)
               s->buffer->count);
 }
 
+void qn_check_rows(struct qn_tensor rows, const struct qn_seq *seq,
+                   const int *row)
+{
+    qn_check_seq(seq);
+    qn_check_tensor(rows, (size_t)seq->batch * (size_t)seq->width);
+    for (int b = 0; b < seq->batch; b++)
+        QN_ASSERT(row[b] >= -1 && row[b] < seq->steps);
+}
+
 static bool same_rows(const struct qn_seq *a, const struct qn_seq *b)
 {
     return a->batch == b->batch && a->steps == b->steps;
@@ -180,7 +189,7 @@ void qn_check_embed(const struct qn_seq *rows, struct qn_tensor table,
     int32_t vocab = (int32_t)(table.count / (size_t)rows->width);
     const int32_t *id = qn_ids(ids);
     for (size_t i = 0; i < ids.count; i++)
-        QN_ASSERT(id[i] >= 0 && id[i] < vocab);
+        QN_ASSERT(id[i] < vocab);
 }
 
 void qn_check_linear(struct qn_tensor y, const struct qn_seq *x,

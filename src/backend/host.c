@@ -213,6 +213,32 @@ void qn_host_copy_seq(struct qn_backend *be, struct qn_seq dst,
     qn_pool_run(host->pool, host->slices, rows_task, &job);
 }
 
+void qn_host_take_rows(struct qn_backend *be, struct qn_tensor dst,
+                       struct qn_seq src, const int *row)
+{
+    (void)be;
+    qn_check_rows(dst, &src, row);
+    size_t width = (size_t)src.width;
+    float *to = qn_floats(dst);
+    for (int b = 0; b < src.batch; b++, to += width)
+        if (row[b] >= 0)
+            memcpy(to, qn_row(&src, b, row[b]), width * sizeof *to);
+        else
+            memset(to, 0, width * sizeof *to);
+}
+
+void qn_host_put_rows(struct qn_backend *be, struct qn_seq dst,
+                      struct qn_tensor src, const int *row)
+{
+    qn_check_rows(src, &dst, row);
+    size_t width = (size_t)dst.width;
+    const float *from = qn_floats(src);
+    qn_host_fill_seq(be, dst, 0.0f);
+    for (int b = 0; b < dst.batch; b++, from += width)
+        if (row[b] >= 0)
+            memcpy(qn_row(&dst, b, row[b]), from, width * sizeof *from);
+}
+
 /* From the oldest row on: with steps < history a row is read before the one
  * that replaces it is written. */
 void qn_host_shift_history(struct qn_backend *be, struct qn_seq seq)
@@ -240,6 +266,7 @@ void qn_host_step_begin(struct qn_backend *be)
     struct qn_host *host = host_of(be);
     host->loss_sum = 0.0;
     host->count = 0.0;
+    host->correct = 0.0;
     host->square_sum = 0.0;
 }
 
@@ -264,6 +291,7 @@ enum qn_status qn_host_step_end(struct qn_backend *be,
         return st;
     out->loss_sum = host->loss_sum;
     out->count = host->count;
+    out->correct = host->correct;
     out->norm = sqrt(host->square_sum);
     out->finite = qn_host_step_sound(host);
     return QN_OK;

@@ -17,8 +17,8 @@ struct qn_host {
     struct qn_backend base;
     struct qn_pool *pool; /* borrowed; NULL: all on the caller */
     int slices;
-    struct qn_hist *hists;              /* [slices], for count */
-    double loss_sum, count, square_sum; /* of the step so far */
+    struct qn_hist *hists;                       /* [slices], for count */
+    double loss_sum, count, correct, square_sum; /* of the step so far */
     double missing; /* bytes that could not be had; 0: none */
 };
 
@@ -42,6 +42,10 @@ void qn_host_copy_seq(struct qn_backend *be, struct qn_seq dst,
                       struct qn_seq src);
 void qn_host_shift_history(struct qn_backend *be, struct qn_seq seq);
 void qn_host_zero_history(struct qn_backend *be, struct qn_seq seq);
+void qn_host_take_rows(struct qn_backend *be, struct qn_tensor dst,
+                       struct qn_seq src, const int *row);
+void qn_host_put_rows(struct qn_backend *be, struct qn_seq dst,
+                      struct qn_tensor src, const int *row);
 void qn_host_sigmoid_xent(struct qn_backend *be, struct qn_tensor logits,
                           struct qn_tensor labels, float scale);
 void qn_host_step_begin(struct qn_backend *be);
@@ -66,6 +70,8 @@ double qn_host_clip_scale(const struct qn_host *host, double clip_norm);
 /* Assert the shapes that backend.h states. */
 void qn_check_tensor(struct qn_tensor t, size_t count);
 void qn_check_seq(const struct qn_seq *seq);
+void qn_check_rows(struct qn_tensor rows, const struct qn_seq *seq,
+                   const int *row);
 void qn_check_qrnn(const struct qn_qrnn *layer);
 void qn_check_qrnn_grad(const struct qn_qrnn *layer,
                         const struct qn_qrnn_grad *grad);

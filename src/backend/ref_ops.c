@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void qn_ref_embed(struct qn_backend *be, struct qn_seq out,
                   struct qn_tensor table, struct qn_tensor ids,
@@ -16,9 +17,13 @@ void qn_ref_embed(struct qn_backend *be, struct qn_seq out,
     size_t width = (size_t)out.width;
     const int32_t *id = qn_ids(ids);
     for (int b = 0; b < out.batch; b++)
-        for (int t = 0; t < out.steps; t++) {
-            const float *from = qn_floats(table) + (size_t)*id++ * width;
+        for (int t = 0; t < out.steps; t++, id++) {
             float *to = qn_row(&out, b, t);
+            if (*id < 0) {
+                memset(to, 0, width * sizeof *to);
+                continue;
+            }
+            const float *from = qn_floats(table) + (size_t)*id * width;
             uint32_t row = qn_mask_row(&mask, b, t);
             for (size_t j = 0; j < width; j++)
                 to[j] = (float)qn_ref_dropped(&mask, row, j, (double)from[j]);
@@ -36,8 +41,10 @@ void qn_ref_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
     double *sum = qn_xcalloc(d_table.count, sizeof *sum);
     const int32_t *id = qn_ids(ids);
     for (int b = 0; b < d_out.batch; b++)
-        for (int t = 0; t < d_out.steps; t++) {
-            double *to = sum + (size_t)*id++ * width;
+        for (int t = 0; t < d_out.steps; t++, id++) {
+            if (*id < 0)
+                continue;
+            double *to = sum + (size_t)*id * width;
             const float *dy = qn_row(&d_out, b, t);
             uint32_t row = qn_mask_row(&mask, b, t);
             for (size_t j = 0; j < width; j++)

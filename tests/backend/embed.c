@@ -160,12 +160,52 @@ static void masks_follow_the_global_sample(void **state)
     qn_backend_free(be);
 }
 
+/* Whatever dropout does and the gradient is there; the table is left as it was
+ * but for the entry that is named. */
+static void a_negative_id_is_zero_and_learns_nothing(void **state)
+{
+    (void)state;
+    enum { WIDTH = 20, STEPS = 3, VOCAB = 2 };
+    static const char *const backends[] = {"ref", "cpu"};
+    const int32_t id[STEPS] = {-1, 1, -7};
+    float ones[STEPS * WIDTH];
+    for (int j = 0; j < STEPS * WIDTH; j++)
+        ones[j] = j / WIDTH == 1 ? 1.0f : NAN;
+    for (int k = 0; k < 4; k++) {
+        struct qn_backend *be = place_backend(backends[k % 2], NULL, 2);
+        struct qn_dropout drop = {.p = 0.5, .key = 8};
+        struct place_shape shape = {1, STEPS, WIDTH, 0, 1};
+        struct qn_tensor ids = place_tensor(be, id, STEPS);
+        struct qn_tensor table = place_tensor(be, ones, VOCAB * WIDTH);
+        struct qn_tensor d_table = place_tensor(be, NULL, VOCAB * WIDTH);
+        struct qn_seq out = place_seq(be, shape, NULL);
+        struct qn_seq d_out = place_seq(be, shape, ones);
+        be->ops->embed(be, out, table, ids, k < 2 ? NULL : &drop);
+        be->ops->embed_grad(be, d_table, d_out, ids, k < 2 ? NULL : &drop);
+        float *y = place_read_rows(be, &out);
+        float *d = place_read(be, d_table);
+        for (int j = 0; j < WIDTH; j++) {
+            assert_true(y[j] == 0.0f && y[2 * WIDTH + j] == 0.0f);
+            assert_true(d[j] == 0.0f && d[WIDTH + j] == y[WIDTH + j]);
+        }
+        free(y);
+        free(d);
+        place_free(be, ids.buffer);
+        place_free(be, table.buffer);
+        place_free(be, d_table.buffer);
+        place_free(be, out.buffer);
+        place_free(be, d_out.buffer);
+        qn_backend_free(be);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_gradients_agree_with_ref),
         cmocka_unit_test(dropout_keeps_its_share_and_scales_it),
         cmocka_unit_test(masks_follow_the_global_sample),
+        cmocka_unit_test(a_negative_id_is_zero_and_learns_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

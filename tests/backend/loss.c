@@ -197,6 +197,35 @@ static void a_negative_label_counts_for_nothing(void **state)
     }
 }
 
+/* Logits of 0 predict 0, as do those that are not numbers; what carries no
+ * label is neither right nor wrong. A new step begins with none. */
+static void predictions_on_their_labels_side_are_correct(void **state)
+{
+    (void)state;
+    const float logits[8] = {2.0f,  0.0f,   1e-30f, -3.0f,
+                             -1.0f, 100.0f, 0.0f,   NAN};
+    const int32_t label[8] = {1, 0, 1, 1, 0, -1, 1, 1};
+    for (int k = 0; k < 2; k++) {
+        struct qn_backend *be = place_backend(backends[k], NULL, 1);
+        struct qn_tensor x = place_tensor(be, logits, 8);
+        struct qn_tensor to = place_tensor(be, label, 8);
+        struct qn_step_result r;
+        be->ops->step_begin(be);
+        be->ops->sigmoid_xent(be, x, to, 0.0f);
+        be->ops->step_begin(be);
+        be->ops->sigmoid_xent(be, qn_tensor_part(x, 0, 4),
+                              qn_tensor_part(to, 0, 4), 0.0f);
+        be->ops->sigmoid_xent(be, qn_tensor_part(x, 4, 4),
+                              qn_tensor_part(to, 4, 4), 0.0f);
+        assert_int_equal(be->ops->step_end(be, &r, NULL), QN_OK);
+        assert_true(r.count == 7.0);
+        assert_true(r.correct == 4.0);
+        place_free(be, x.buffer);
+        place_free(be, to.buffer);
+        qn_backend_free(be);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_row_that_is_not_finite_shows_in_the_step),
         cmocka_unit_test(a_floor_is_added_to_the_probability),
         cmocka_unit_test(a_negative_label_counts_for_nothing),
+        cmocka_unit_test(predictions_on_their_labels_side_are_correct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

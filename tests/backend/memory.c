@@ -144,6 +144,43 @@ static void fill_seq_and_copy_seq_touch_real_rows_only(void **state)
     on_both(rows_only);
 }
 
+/* Three sequences take row 2, none and row 0, which become those of others. */
+static void one_row_each(struct qn_backend *be)
+{
+    enum { STEPS = 3, N = 3 };
+    static const int from[N] = {2, -1, 0};
+    static const int to[N] = {0, 1, -1};
+    float data[N * (STEPS + 1) * WIDTH];
+    for (int i = 0; i < N * (STEPS + 1) * WIDTH; i++)
+        data[i] = (float)(i + 1);
+    struct place_shape shape = {N, STEPS, WIDTH, 1, 1};
+    struct qn_seq s = place_seq(be, shape, data);
+    const float spoilt[N * WIDTH] = {NAN, NAN, NAN, NAN, NAN, NAN};
+    struct qn_tensor rows = place_tensor(be, spoilt, N * WIDTH);
+    be->ops->take_rows(be, rows, s, from);
+    be->ops->put_rows(be, s, rows, to);
+    float *taken = place_read(be, rows);
+    float *put = place_read_seq(be, &s);
+    const float want[N * WIDTH] = {7.0f, 8.0f, 0.0f, 0.0f, 19.0f, 20.0f};
+    assert_memory_equal(taken, want, sizeof want);
+    for (int i = 0; i < N * (STEPS + 1) * WIDTH; i++) {
+        int row = i / WIDTH % (STEPS + 1);
+        float kept = row == 0 ? data[i] : 0.0f; /* history stays */
+        bool first = i / WIDTH == 1;            /* row 0 of sequence 0 */
+        assert_true(put[i] == (first ? want[i % WIDTH] : kept));
+    }
+    free(taken);
+    free(put);
+    place_free(be, rows.buffer);
+    place_free(be, s.buffer);
+}
+
+static void a_row_of_each_sequence_is_taken_and_put(void **state)
+{
+    (void)state;
+    on_both(one_row_each);
+}
+
 static void check_shift(struct qn_backend *be, int steps)
 {
     struct qn_seq s = numbered(be, steps);
@@ -230,6 +267,7 @@ int main(void)
         cmocka_unit_test(integers_pass_through_unchanged),
         cmocka_unit_test(fill_and_copy_stay_inside_their_part),
         cmocka_unit_test(fill_seq_and_copy_seq_touch_real_rows_only),
+        cmocka_unit_test(a_row_of_each_sequence_is_taken_and_put),
         cmocka_unit_test(history_shifts_also_when_the_segment_is_shorter),
         cmocka_unit_test(count_adds_the_real_rows),
         cmocka_unit_test(missing_workspace_is_told_once_by_the_next_read),

@@ -52,6 +52,10 @@ static void embed_rows(void *arg, int slice)
         int b = i / job->rows.steps;
         int t = i % job->rows.steps;
         float *to = qn_row(&job->rows, b, t);
+        if (job->ids[i] < 0) {
+            memset(to, 0, width * sizeof *to);
+            continue;
+        }
         const float *from = job->table + (size_t)job->ids[i] * width;
         if (job->mask.on) {
             struct qn_drop drop = drop_at(job, b, t, 0);
@@ -84,9 +88,11 @@ static void grad_columns(void *arg, int slice)
     if (from == end)
         return;
     for (int b = 0; b < job->rows.batch; b++)
-        for (int t = 0; t < job->rows.steps; t++) {
+        for (int t = 0; t < job->rows.steps; t++, id++) {
+            if (*id < 0)
+                continue;
             const float *dy = qn_row(&job->rows, b, t) + from;
-            float *to = job->table + (size_t)*id++ * width + from;
+            float *to = job->table + (size_t)*id * width + from;
             if (job->mask.on) {
                 struct qn_drop drop = drop_at(job, b, t, from);
                 job->kernels->drop_add(to, dy, &drop, n);
