@@ -1,7 +1,6 @@
 /* fold.c - "1 of 5", read and written. */
 #include "nn/fold.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define USUAL_FOLDS 5 /* as the paper's authors cut IMDb */

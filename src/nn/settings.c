@@ -302,6 +302,69 @@ static void check_product(const char *name, int batch, const char *length,
     }
 }
 
+static bool is_from_user(const struct qn_settings *s, const char *key)
+{
+    return s->source[qn_schema_index(key)] == QN_FROM_USER;
+}
+
+/* Documents are validated by a file of their own or by a fold, never by the end
+ * of train; a person's word wins over a preset's. What is void is cleared, so
+ * that equal specs are equal bytes. */
+static void resolve_validation(struct qn_settings *s)
+{
+    struct qn_spec *spec = &s->spec;
+    bool has_path = spec->data.valid[0] != '\0';
+    bool has_fold = spec->data.fold.n > 0;
+    bool path_given = is_from_user(s, "data.valid");
+    bool fold_given = has_fold && is_from_user(s, "data.fold");
+    if (path_given && spec->data.valid_fraction > 0) {
+        qn_settings_complain(s, "data.valid must be a path with task = "
+                                "classify, where data.fold says which part of "
+                                "data.train validates");
+    }
+    if (has_path && path_given && fold_given) {
+        qn_settings_complain(s, "data.valid and data.fold are both set: one "
+                                "of them says what validates");
+    }
+    spec->data.valid_fraction = 0;
+    if (has_path && fold_given) {
+        memset(spec->data.valid, 0, sizeof spec->data.valid);
+    } else if (has_path) {
+        spec->data.fold = (struct qn_fold){0};
+    }
+}
+
+/* A choice that the task does not have is the person's mistake, or else goes
+ * back to its default, as in check_applies. */
+static void drop_choice(struct qn_settings *s, const char *key, const char *why)
+{
+    if (is_from_user(s, key)) {
+        struct qn_str value = {0};
+        qn_spec_text(&s->spec, key, &value);
+        qn_settings_complain(s, "%s = %s has no meaning with %s", key,
+                             value.text, why);
+        qn_str_free(&value);
+    } else {
+        set_default(qn_schema_at(qn_schema_index(key)), &s->spec);
+    }
+}
+
+static void resolve_task(struct qn_settings *s)
+{
+    const struct qn_spec *spec = &s->spec;
+    bool lm = spec->task == QN_TASK_LM;
+    if (lm && spec->checkpoint.metric == QN_VALID_ACCURACY) {
+        drop_choice(s, "checkpoint.metric", "task = lm");
+    }
+    if (!lm && spec->model.bias == QN_BIAS_STEP) {
+        drop_choice(s, "model.bias",
+                    "task = classify: documents have no common length");
+    }
+    if (!lm) {
+        resolve_validation(s);
+    }
+}
+
 /* One value is its own mean: all that would be left of it is the shift. */
 static void check_norm(const struct qn_spec *spec, struct qn_str *problems)
 {
@@ -313,60 +376,39 @@ static void check_norm(const struct qn_spec *spec, struct qn_str *problems)
     }
 }
 
-/* Documents are validated by a file of their own or by a fold, never by the
- * end of train. What is void is cleared, so that equal specs are equal bytes.
- */
-static void resolve_validation(struct qn_settings *s)
-{
-    struct qn_spec *spec = &s->spec;
-    if (spec->task != QN_TASK_CLASSIFY) {
-        return;
-    }
-    bool valid_given = s->source[qn_schema_index("data.valid")] == QN_FROM_USER;
-    bool fold_given = s->source[qn_schema_index("data.fold")] == QN_FROM_USER;
-    bool has_path = spec->data.valid[0] != '\0';
-    if (valid_given && !has_path && spec->data.valid_fraction > 0) {
-        qn_settings_complain(s, "data.valid must be a path with task = "
-                                "classify, where data.fold says which part of "
-                                "data.train validates");
-    }
-    if (has_path && valid_given && fold_given && spec->data.fold.n > 0) {
-        qn_settings_complain(s, "data.valid and data.fold are both set: one "
-                                "of them says what validates");
-    }
-    spec->data.valid_fraction = 0;
-    if (has_path) {
-        spec->data.fold = (struct qn_fold){0};
-    }
-}
-
-static void check_task(const struct qn_spec *spec, struct qn_str *problems)
-{
-    if (spec->task == QN_TASK_LM) {
-        if (spec->checkpoint.metric == QN_VALID_ACCURACY) {
-            add_problem(problems, "checkpoint.metric = valid.accuracy has no "
-                                  "meaning with task = lm");
-        }
-        return;
-    }
-    if (spec->model.bias == QN_BIAS_STEP) {
-        add_problem(problems, "model.bias = step has no meaning with task = "
-                              "classify: documents have no common length");
-    }
-}
-
-static void check_combinations(const struct qn_spec *spec,
-                               struct qn_str *problems)
+static void check_train(const struct qn_spec *spec, struct qn_str *problems)
 {
     bool lm = spec->task == QN_TASK_LM;
-    int steps = lm ? spec->seq : spec->data.max_words;
     if (spec->data.train[0] == '\0') {
         add_problem(problems,
                     lm ? "data.train is not set: give the path of a text, or "
                          "builtin:kjv"
                        : "data.train is not set: give the path of a folder of "
                          "pos and neg, or of a file of labelled lines");
+    } else if (!lm && strncmp(spec->data.train, "builtin:", 8) == 0) {
+        char quoted[QN_VALUE_QUOTED];
+        add_problemf(problems,
+                     "data.train is %s, a text without labels; task = classify "
+                     "wants a folder of pos and neg, or a file of labelled "
+                     "lines",
+                     qn_value_quote(quoted, spec->data.train));
     }
+}
+
+/* Segments of a text have seq symbols, documents max_words at most. */
+static void check_products(const struct qn_spec *spec, struct qn_str *problems)
+{
+    bool lm = spec->task == QN_TASK_LM;
+    const char *length = lm ? "seq" : "data.max_words";
+    int steps = lm ? spec->seq : spec->data.max_words;
+    check_product("batch", spec->batch, length, steps, problems);
+    check_product("eval.batch", spec->eval.batch, length, steps, problems);
+}
+
+static void check_combinations(const struct qn_spec *spec,
+                               struct qn_str *problems)
+{
+    check_train(spec, problems);
     if (spec->epochs == 0 && spec->steps == 0) {
         add_problem(problems, "epochs and steps are both none: set one, so "
                               "that the run has an end");
@@ -382,11 +424,7 @@ static void check_combinations(const struct qn_spec *spec,
                      qn_value_quote(quoted, spec->data.eos));
     }
     check_norm(spec, problems);
-    check_task(spec, problems);
-    check_product("batch", spec->batch, lm ? "seq" : "data.max_words", steps,
-                  problems);
-    check_product("eval.batch", spec->eval.batch, lm ? "seq" : "data.max_words",
-                  steps, problems);
+    check_products(spec, problems);
 }
 
 enum qn_status qn_settings_finish(struct qn_settings *s, struct qn_spec *out,
@@ -394,7 +432,7 @@ enum qn_status qn_settings_finish(struct qn_settings *s, struct qn_spec *out,
 {
     check_applies(s);
     resolve_windows(s);
-    resolve_validation(s);
+    resolve_task(s);
     check_combinations(&s->spec, &s->problems);
     if (s->problems.len > 0) {
         return qn_fail(err, QN_EUSAGE, "%s", s->problems.text);

@@ -160,7 +160,15 @@ static void a_wrong_name_suggests_the_nearest(void **state)
     refused(LIST("model.activation=dreLU"),
             "model.activation: 'dreLU' is none of tanh, relu, elu, drelu, "
             "delu (did you mean 'drelu'?)");
-    refused(LIST("task=classify"), "task: 'classify' is not lm");
+    refused(LIST("task=classfy"), "task: 'classfy' is none of lm, classify "
+                                  "(did you mean 'classify'?)");
+    refused(LIST("data.vector=x", "max_words=3", "data.folds=2"),
+            "unknown setting 'data.vector' (did you mean 'data.vectors'?)\n"
+            "unknown setting 'max_words' (did you mean 'data.max_words'?)\n"
+            "unknown setting 'data.folds' (did you mean 'data.fold'?)");
+    refused(LIST("checkpoint.metric=accuracy"),
+            "checkpoint.metric: 'accuracy' is none of valid.loss, "
+            "valid.accuracy (did you mean 'valid.accuracy'?)");
     refused(LIST("model.hidden"), "'model.hidden' is not of the form "
                                   "KEY=VALUE");
     refused(LIST("=3"), "'=3' is not of the form KEY=VALUE");
@@ -331,191 +339,136 @@ static void batch_norm_needs_two_values_of_a_channel(void **state)
     (void)accepted(LIST("batch=1", "seq=1"));
 }
 
-static void presets_are_whole_and_can_be_changed(void **state)
+static void keys_of_documents_are_not_of_texts(void **state)
 {
     (void)state;
-    struct qn_spec spec;
-    struct qn_err err;
-    for (int i = 0; i < qn_n_presets(); i++) {
-        struct qn_settings *s = qn_settings_new();
-        const char *name = qn_preset_at(i)->name;
-        assert_int_equal(qn_settings_preset(s, name, &err), QN_OK);
-        qn_settings_assign(s, "model.hidden=11", QN_FROM_USER);
-        if (qn_settings_finish(s, &spec, &err) != QN_OK) {
-            fail_msg("%s: %s", name, err.text);
-        }
-        assert_int_equal(spec.model.hidden, 11);
-        qn_settings_free(s);
-    }
+    refused(LIST("data.vectors=v", "data.fold=1 of 5", "data.max_words=9"),
+            "data.vectors applies to task classify, not lm\n"
+            "data.fold applies to task classify, not lm\n"
+            "data.max_words applies to task classify, not lm");
+    refused(LIST("task=classify", "seq=9", "data.level=word", "data.eos=x",
+                 "loss.time=sum", "sample.every=1 epoch", "eval.floor=1e-6"),
+            "seq applies to task lm, not classify\n"
+            "data.level applies to task lm, not classify\n"
+            "data.eos applies to task lm, not classify\n"
+            "loss.time applies to task lm, not classify\n"
+            "eval.floor applies to task lm, not classify\n"
+            "sample.every applies to task lm, not classify");
+    refused(LIST("checkpoint.metric=valid.accuracy"),
+            "checkpoint.metric = valid.accuracy has no meaning with task = lm");
+    refused(LIST("task=classify", "model.bias=step"),
+            "model.bias = step has no meaning with task = classify: documents "
+            "have no common length");
+    struct qn_spec spec =
+        accepted(LIST("task=classify", "checkpoint.metric=valid.accuracy",
+                      "model.batch_norm=true", "batch=1"));
+    assert_int_equal(spec.checkpoint.metric, QN_VALID_ACCURACY);
+    assert_int_equal(qn_spec_reading(&spec), QN_READ_ACCURACY);
 }
 
-/* Keys of a preset that do not apply are dropped silently; it has none. */
-static void no_key_of_a_preset_is_void(void **state)
-{
-    (void)state;
-    for (int i = 0; i < qn_n_presets(); i++) {
-        const struct qn_preset_info *p = qn_preset_at(i);
-        struct qn_settings *s = qn_settings_new();
-        struct qn_spec spec;
-        struct qn_err err;
-        for (int a = 0; p->assignments[a] != NULL; a++) {
-            qn_settings_assign(s, p->assignments[a], QN_FROM_USER);
-        }
-        if (qn_settings_finish(s, &spec, &err) != QN_OK) {
-            fail_msg("%s: %s", p->name, err.text);
-        }
-        qn_settings_free(s);
-    }
-}
-
-static void help_of_a_preset_fits_a_line(void **state)
-{
-    (void)state;
-    for (int i = 0; i < qn_n_presets(); i++) {
-        const struct qn_preset_info *p = qn_preset_at(i);
-        assert_in_range(strlen(p->name), 1, 25);
-        assert_in_range(strlen(p->help), 1, 54);
-        for (int j = 0; j < i; j++) {
-            assert_string_not_equal(p->name, qn_preset_at(j)->name);
-        }
-    }
-}
-
-static struct qn_spec preset(const char *name)
+/* Finish 'before' as a preset's keys and 'after' as a person's. */
+static struct qn_spec finished(const char *const *before,
+                               const char *const *after)
 {
     struct qn_settings *s = qn_settings_new();
     struct qn_spec spec;
     struct qn_err err;
-    assert_int_equal(qn_settings_preset(s, name, &err), QN_OK);
-    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
+    qn_settings_assign(s, "data.train=docs", QN_FROM_PRESET);
+    for (; *before != NULL; before++) {
+        qn_settings_assign(s, *before, QN_FROM_PRESET);
+    }
+    for (; *after != NULL; after++) {
+        qn_settings_assign(s, *after, QN_FROM_USER);
+    }
+    if (qn_settings_finish(s, &spec, &err) != QN_OK) {
+        fail_msg("refused: %s", err.text);
+    }
     qn_settings_free(s);
     return spec;
 }
 
-/* Which keys two specs differ in, the name aside. */
-static void assert_differ_in(const struct qn_spec *a, const struct qn_spec *b,
-                             const char *wanted)
-{
-    struct qn_str keys = {0};
-    qn_str_add(&keys, "");
-    for (int i = 0; i < qn_n_keys(); i++) {
-        struct qn_str x = {0}, y = {0};
-        const char *key = qn_key_at(i)->key;
-        qn_spec_text(a, key, &x);
-        qn_spec_text(b, key, &y);
-        if (strcmp(key, "name") != 0 && strcmp(x.text, y.text) != 0) {
-            qn_str_addf(&keys, "%s%s", keys.len > 0 ? " " : "", key);
-        }
-        qn_str_free(&x);
-        qn_str_free(&y);
-    }
-    assert_string_equal(keys.text, wanted);
-    qn_str_free(&keys);
-}
-
-/* docs/presets.md says in what they differ. */
-static void a_code_preset_differs_from_its_twin_where_told(void **state)
+static void another_task_drops_what_a_preset_brought(void **state)
 {
     (void)state;
-    int n_twins = 0;
-    for (int i = 0; i < qn_n_presets(); i++) {
-        const char *name = qn_preset_at(i)->name;
-        size_t len = strlen(name);
-        if (len < 5 || strcmp(name + len - 5, "-code") != 0) {
-            continue;
-        }
-        char twin[64];
-        (void)snprintf(twin, sizeof twin, "%.*s", (int)len - 5, name);
-        struct qn_spec code = preset(name);
-        struct qn_spec paper = preset(twin);
-        const char *keys = "optim.clip_norm eval.floor";
-        if (strncmp(name, "ptb-word/", 9) == 0) {
-            keys = code.model.cell == QN_CELL_LSTM
-                       ? "epochs optim.clip_norm optim.decay eval.floor"
-                       : "epochs optim.l2 eval.floor";
-        }
-        assert_differ_in(&paper, &code, keys);
-        n_twins++;
-    }
-    assert_int_equal(n_twins, 16);
+    struct qn_spec spec =
+        finished(LIST("data.level=word", "model.bias=step", "loss.time=sum",
+                      "sample.prompt=the", "data.valid=0.1"),
+                 LIST("task=classify"));
+    assert_int_equal(spec.model.bias, QN_BIAS_LAYER);
+    assert_int_equal(spec.loss.time, QN_TIME_MEAN);
+    assert_string_equal(spec.sample.prompt, "");
+    assert_true(spec.data.valid_fraction == 0 && spec.data.fold.n == 5);
+    spec = finished(LIST("task=classify", "data.fold=2 of 3", "data.vectors=v",
+                         "checkpoint.metric=valid.accuracy"),
+                    LIST("task=lm"));
+    assert_int_equal(spec.checkpoint.metric, QN_VALID_LOSS);
+    assert_string_equal(spec.data.vectors, "");
+    assert_text(&spec, "data.fold", "1 of 5");
 }
 
-static void a_word_preset_is_the_papers(void **state)
+static void a_file_or_a_fold_validates_documents(void **state)
 {
     (void)state;
-    struct qn_spec s = preset("ptb-word/drelu-640");
-    assert_int_equal(s.data.level, QN_LEVEL_WORD);
-    assert_true(s.batch == 20 && s.seq == 105 && s.epochs == 72);
-    assert_true(s.model.layers == 2 && s.model.hidden == 640 &&
-                s.model.embed == 640 && s.model.window[1] == 2);
-    assert_true(s.model.dropout == 0.5 && s.model.embed_dropout == 0.5);
-    assert_true(s.model.bias == QN_BIAS_STEP && !s.model.batch_norm);
-    assert_true(s.model.zoneout == 0);
-    assert_true(s.model.init.kind == QN_INIT_NORMAL && s.model.init.std == 0.1);
-    assert_true(s.loss.time == QN_TIME_SUM && s.optim.kind == QN_SGD);
-    assert_true(s.optim.lr == 1 && s.optim.clip_norm == 10);
-    assert_true(s.optim.decay == 0.95 && s.optim.decay_after == 6);
-    assert_true(s.optim.l2 == 2e-4 && s.optim.l2_on == QN_L2_ALL);
-    s = preset("ptb-word/lstm-650");
-    assert_true(s.model.cell == QN_CELL_LSTM && s.model.hidden == 650);
-    assert_true(s.seq == 35 && s.epochs == 39 && s.optim.clip_norm == 5);
-    assert_true(s.optim.decay == 1 / 1.2 && s.optim.l2 == 0);
-    assert_true(s.model.init.kind == QN_INIT_UNIFORM &&
-                s.model.init.range == 0.05);
+    struct qn_spec spec = accepted(LIST("task=classify"));
+    assert_text(&spec, "data.fold", "1 of 5");
+    assert_true(spec.data.valid_fraction == 0);
+    spec = accepted(LIST("task=classify", "data.valid=v.tsv"));
+    assert_text(&spec, "data.fold", "none");
+    assert_text(&spec, "data.valid", "v.tsv");
+    spec =
+        accepted(LIST("task=classify", "data.valid=v.tsv", "data.fold=none"));
+    assert_text(&spec, "data.fold", "none");
+    spec = accepted(LIST("task=classify", "data.valid=none", "data.fold=2"));
+    assert_text(&spec, "data.fold", "2 of 5");
+    refused(LIST("task=classify", "data.valid=0.1"),
+            "data.valid must be a path with task = classify, where data.fold "
+            "says which part of data.train validates");
+    refused(LIST("task=classify", "data.valid=v.tsv", "data.fold=1 of 5"),
+            "data.valid and data.fold are both set: one of them says what "
+            "validates");
 }
 
-static void a_char_preset_is_the_papers(void **state)
+static void a_persons_fold_or_file_wins_over_a_presets(void **state)
 {
     (void)state;
-    struct qn_spec s = preset("ptb-char/delu-8x500");
-    assert_int_equal(s.data.stream, QN_STREAM_PTB49);
-    assert_true(s.batch == 128 && s.seq == 100 && s.epochs == 300);
-    assert_true(s.model.layers == 8 && s.model.hidden == 500 &&
-                s.model.embed == 50);
-    assert_true(s.model.window[0] == 6 && s.model.window[7] == 2);
-    assert_true(s.model.dropout == 0.3 && s.model.embed_dropout == 0);
-    assert_true(s.model.batch_norm && s.model.alpha == 0.1);
-    assert_true(s.model.init.kind == QN_INIT_ORTHOGONAL &&
-                s.model.init.gain == 0.5);
-    assert_true(s.optim.kind == QN_ADAM && s.optim.lr == 3e-4);
-    assert_true(s.optim.clip_norm == 5 && s.loss.time == QN_TIME_MEAN);
-    assert_true(preset("ptb-char/drelu-8x250").model.dropout == 0.15);
-    s = preset("enwik8/drelu-4x1000");
-    assert_true(s.data.level == QN_LEVEL_BYTE && s.seq == 200);
-    assert_true(s.model.hidden == 1000 && s.model.embed == 64);
-    assert_true(s.data.valid_fraction == 0.05 && s.data.test_fraction == 0.05);
+    struct qn_spec spec = finished(LIST("task=classify", "data.fold=3 of 4"),
+                                   LIST("data.valid=v.tsv"));
+    assert_text(&spec, "data.fold", "none");
+    assert_text(&spec, "data.valid", "v.tsv");
+    spec = finished(LIST("task=classify", "data.valid=v.tsv"),
+                    LIST("data.fold=3 of 4"));
+    assert_text(&spec, "data.fold", "3 of 4");
+    assert_text(&spec, "data.valid", "0");
+    spec = finished(LIST("task=classify", "data.valid=v.tsv"),
+                    LIST("data.fold=none"));
+    assert_text(&spec, "data.valid", "v.tsv");
 }
 
-static void a_preset_after_another_wins(void **state)
+static void what_trains_a_classifier_has_labels(void **state)
 {
     (void)state;
     struct qn_settings *s = qn_settings_new();
     struct qn_spec spec;
     struct qn_err err;
-    assert_int_equal(qn_settings_preset(s, "demo", &err), QN_OK);
-    assert_int_equal(qn_settings_preset(s, "ptb-char/drelu-4x500", &err),
-                     QN_OK);
-    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_OK);
-    assert_string_equal(spec.data.train, "ptb/ptb.train.txt");
-    assert_true(spec.steps == 0 && spec.epochs == 300);
-    assert_int_equal(spec.model.hidden, 500);
-    assert_true(spec.model.dropout == 0.3 && spec.model.init.gain == 0.5);
-    assert_true(spec.eval.limit == 100000); /* the first one's, still */
+    qn_settings_assign(s, "task=classify", QN_FROM_USER);
+    assert_int_equal(qn_settings_finish(s, &spec, &err), QN_EUSAGE);
+    assert_string_equal(err.text,
+                        "data.train is not set: give the path of a folder of "
+                        "pos and neg, or of a file of labelled lines");
     qn_settings_free(s);
+    refused(LIST("task=classify", "data.train=builtin:kjv"),
+            "data.train is 'builtin:kjv', a text without labels; task = "
+            "classify wants a folder of pos and neg, or a file of labelled "
+            "lines");
 }
 
-static void a_wrong_preset_suggests_the_nearest(void **state)
+static void words_of_a_batch_of_documents_fit_an_int(void **state)
 {
     (void)state;
-    struct qn_settings *s = qn_settings_new();
-    struct qn_err err;
-    assert_int_equal(qn_settings_preset(s, "demmo", &err), QN_ENOTFOUND);
-    assert_string_equal(err.text, "no preset is called 'demmo' (did you mean "
-                                  "'demo'?)");
-    assert_int_equal(qn_settings_preset(s, "zzzzzzzzzz", &err), QN_ENOTFOUND);
-    assert_string_equal(err.text, "no preset is called 'zzzzzzzzzz'; quern "
-                                  "presets lists them");
-    qn_settings_free(s);
+    refused(LIST("task=classify", "batch=100000", "data.max_words=100000"),
+            "batch 100000 times data.max_words 100000 is more than 2147483647 "
+            "symbols in one step");
+    (void)accepted(LIST("task=classify", "batch=100000"));
 }
 
 static void not_changed(const struct qn_spec *spec, const char *key,
@@ -548,6 +501,16 @@ static void a_live_run_takes_live_keys_only(void **state)
     spec = accepted(LIST("optim.kind=sgd"));
     not_changed(&spec, "optim.beta1", "0.5",
                 "optim.beta1 applies to kind adam, not sgd");
+    spec = accepted(LIST("task=classify"));
+    assert_int_equal(qn_settings_change(&spec, "optim.lr", "0.5", &err), QN_OK);
+    not_changed(&spec, "data.fold", "2 of 5",
+                "data.fold is fixed once a run exists");
+    not_changed(&spec, "checkpoint.metric", "valid.accuracy",
+                "checkpoint.metric is fixed once a run exists");
+    not_changed(&spec, "sample.every", "1 epoch",
+                "sample.every applies to task lm, not classify");
+    not_changed(&spec, "eval.floor", "1e-6",
+                "eval.floor applies to task lm, not classify");
 }
 
 int main(void)
@@ -571,14 +534,12 @@ int main(void)
         cmocka_unit_test(fractions_leave_something_to_train_on),
         cmocka_unit_test(symbols_of_a_step_fit_an_int),
         cmocka_unit_test(batch_norm_needs_two_values_of_a_channel),
-        cmocka_unit_test(presets_are_whole_and_can_be_changed),
-        cmocka_unit_test(no_key_of_a_preset_is_void),
-        cmocka_unit_test(help_of_a_preset_fits_a_line),
-        cmocka_unit_test(a_code_preset_differs_from_its_twin_where_told),
-        cmocka_unit_test(a_word_preset_is_the_papers),
-        cmocka_unit_test(a_char_preset_is_the_papers),
-        cmocka_unit_test(a_preset_after_another_wins),
-        cmocka_unit_test(a_wrong_preset_suggests_the_nearest),
+        cmocka_unit_test(keys_of_documents_are_not_of_texts),
+        cmocka_unit_test(another_task_drops_what_a_preset_brought),
+        cmocka_unit_test(a_file_or_a_fold_validates_documents),
+        cmocka_unit_test(a_persons_fold_or_file_wins_over_a_presets),
+        cmocka_unit_test(what_trains_a_classifier_has_labels),
+        cmocka_unit_test(words_of_a_batch_of_documents_fit_an_int),
         cmocka_unit_test(a_live_run_takes_live_keys_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

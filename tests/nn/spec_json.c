@@ -156,10 +156,37 @@ static void unset_values_are_null_and_periods_are_strings(void **state)
     assert_non_null(strstr(text, "\"init\":{\"kind\":\"orthogonal\","));
     assert_non_null(strstr(text, "\"stats\":{\"every\":\"20 steps\","
                                  "\"of\":[\"z\",\"f\"],"));
-    assert_non_null(strstr(text, "\"keep\":{\"best\":1,\"last\":2}},"
+    assert_non_null(strstr(text, "\"keep\":{\"best\":1,\"last\":2},"
+                                 "\"metric\":\"valid.loss\"},"
                                  "\"stop\":{\"after\":\"90 minutes\","));
     assert_non_null(strstr(text, "\"log\":{\"every\":\"10 steps\"}}"));
     qn_json_free(&json);
+}
+
+static void what_validates_documents_comes_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting, *json;
+    } rows[] = {
+        {"data.fold=3 of 10", "\"fold\":\"3 of 10\",\"max_words\":3000}"},
+        {"data.valid=v.tsv", "\"fold\":null,\"max_words\":3000}"},
+        {"data.fold=none", "\"fold\":null,"},
+        {"data.vectors=v", "\"vectors\":\"v\",\"fold\":\"1 of 5\","},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct qn_settings *s = qn_settings_new();
+        struct qn_json json = {{0}, false};
+        qn_settings_assign(s, "task=classify", QN_FROM_USER);
+        qn_settings_assign(s, "data.train=a", QN_FROM_USER);
+        qn_settings_assign(s, rows[i].setting, QN_FROM_USER);
+        struct qn_spec spec = finished(s);
+        qn_spec_json(&spec, &json);
+        assert_non_null(strstr(json.text.text, "\"task\":\"classify\","));
+        assert_non_null(strstr(json.text.text, rows[i].json));
+        comes_back(&spec);
+        qn_json_free(&json);
+    }
 }
 
 /* The whole of a spec.json as the program before words, batch norm and LSTM
@@ -200,6 +227,8 @@ static void files_of_older_programs_are_read(void **state)
     assert_true(spec.optim.decay == 1 && spec.optim.decay_after == 0);
     assert_true(spec.optim.momentum == 0 && spec.eval.floor == 0);
     assert_true(spec.stats.of == 1u << QN_CELL);
+    assert_int_equal(spec.task, QN_TASK_LM);
+    assert_int_equal(spec.checkpoint.metric, QN_VALID_LOSS);
     comes_back(&spec);
 }
 
@@ -313,6 +342,7 @@ int main(void)
         cmocka_unit_test(presets_come_back_equal),
         cmocka_unit_test(random_specs_come_back_equal),
         cmocka_unit_test(unset_values_are_null_and_periods_are_strings),
+        cmocka_unit_test(what_validates_documents_comes_back),
         cmocka_unit_test(files_of_older_programs_are_read),
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(deep_files_are_refused),

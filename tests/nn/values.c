@@ -223,6 +223,66 @@ static void splits_are_paths_or_fractions(void **state)
     refuses("data.valid", "", "data.valid is '', must be a path, or 0..0.5");
 }
 
+/* Of a fold, which only classifiers have. */
+static void takes_fold(const char *value, const char *text)
+{
+    struct qn_settings *s = qn_settings_new();
+    struct qn_spec spec;
+    struct qn_err err;
+    struct qn_str out = {0};
+    qn_settings_set(s, "task", "classify", QN_FROM_USER);
+    qn_settings_set(s, "data.train", "docs", QN_FROM_USER);
+    qn_settings_set(s, "data.fold", value, QN_FROM_USER);
+    if (qn_settings_finish(s, &spec, &err) != QN_OK) {
+        fail_msg("refused: %s", err.text);
+    }
+    qn_spec_text(&spec, "data.fold", &out);
+    assert_string_equal(out.text, text);
+    qn_str_free(&out);
+    qn_settings_free(s);
+}
+
+static void a_fold_is_a_part_of_some(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "0",
+                                        "6",
+                                        "0 of 5",
+                                        "6 of 5",
+                                        "1 of 1",
+                                        "1 of 0",
+                                        "1 of",
+                                        "1 of ",
+                                        " 1 of 5",
+                                        "1 of 5 ",
+                                        "1  of 5",
+                                        "of 5",
+                                        "-1 of 5",
+                                        "1 of -5",
+                                        "1/5",
+                                        "1.0",
+                                        "1 of 5 of 5",
+                                        "1 OF 5",
+                                        "1 of 1001",
+                                        "99999999",
+                                        "one",
+                                        "1 of 4294967301"};
+    takes_fold("1 of 5", "1 of 5");
+    takes_fold("5 of 5", "5 of 5");
+    takes_fold("2", "2 of 5");
+    takes_fold("1000 of 1000", "1000 of 1000");
+    takes_fold("none", "none");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char sentence[128];
+        (void)snprintf(sentence, sizeof sentence,
+                       "data.fold is '%s', must be a part such as \"1 of 5\", "
+                       "or none",
+                       wrong[i]);
+        refuses("data.fold", wrong[i], sentence);
+    }
+}
+
 static void refuses_word(const char *value, const char *sentence)
 {
     struct qn_settings *s = qn_settings_new();
@@ -342,6 +402,7 @@ int main(void)
         cmocka_unit_test(periods_have_units),
         cmocka_unit_test(durations_are_times),
         cmocka_unit_test(splits_are_paths_or_fractions),
+        cmocka_unit_test(a_fold_is_a_part_of_some),
         cmocka_unit_test(a_word_has_no_white_space),
         cmocka_unit_test(long_values_are_cut_in_sentences),
         cmocka_unit_test(random_values_are_refused_or_read_back),
