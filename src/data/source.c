@@ -10,7 +10,7 @@
 #define BUILTIN "builtin:"
 
 /* The sets that scripts/get-data knows, each with a folder of its name. */
-static const char *const known_sets[] = {"ptb", "enwik8"};
+static const char *const known_sets[] = {"ptb", "enwik8", "imdb", "glove"};
 #define N_KNOWN_SETS ((int)(sizeof known_sets / sizeof *known_sets))
 
 static enum qn_status read_builtin(const char *given, struct qn_log *log,
@@ -68,8 +68,8 @@ static int list_places(const char *given, const char *data_dir,
     return n;
 }
 
-/* The first place with a file; else the first with a folder, which reading
- * then refuses by name; else -1. */
+/* The first place with a file; else the first with a folder, which reading a
+ * text then refuses by name; else -1. */
 static int choose_place(char *const *place, int n)
 {
     int folder = -1;
@@ -113,20 +113,16 @@ static enum qn_status fail_missing(const char *given, char *const *place, int n,
     return status;
 }
 
-static enum qn_status read_file(const char *given, const char *data_dir,
-                                struct qn_bytes *text, char **path,
-                                struct qn_err *err)
+enum qn_status qn_source_find(const char *given, const char *data_dir,
+                              char **path, struct qn_err *err)
 {
     char *place[N_PLACES] = {0};
     int n = list_places(given, data_dir, place);
     int chosen = choose_place(place, n);
-    enum qn_status status;
+    enum qn_status status = QN_OK;
     if (chosen < 0) {
         status = fail_missing(given, place, n, err);
     } else {
-        status = qn_file_read_gz(place[chosen], text, err);
-    }
-    if (status == QN_OK) {
         *path = place[chosen];
         place[chosen] = NULL;
     }
@@ -136,12 +132,28 @@ static enum qn_status read_file(const char *given, const char *data_dir,
     return status;
 }
 
+bool qn_source_is_builtin(const char *given)
+{
+    return qn_starts_with(given, BUILTIN);
+}
+
 enum qn_status qn_source_read(const char *given, const char *data_dir,
                               struct qn_log *log, struct qn_bytes *text,
                               char **path, struct qn_err *err)
 {
-    if (qn_starts_with(given, BUILTIN)) {
+    if (qn_source_is_builtin(given)) {
         return read_builtin(given, log, text, path, err);
     }
-    return read_file(given, data_dir, text, path, err);
+    char *found;
+    enum qn_status status = qn_source_find(given, data_dir, &found, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    status = qn_file_read_gz(found, text, err);
+    if (status != QN_OK) {
+        free(found);
+        return status;
+    }
+    *path = found;
+    return QN_OK;
 }
