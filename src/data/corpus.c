@@ -1,5 +1,5 @@
 /* corpus.c - open a corpus: read, cut into splits, agree on ids, encode. */
-#include "data/corpus.h"
+#include "data/corpus_self.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -25,14 +25,6 @@ static const char *const split_names[QN_N_SPLITS] = {
     [QN_TRAIN] = "train",
     [QN_VALID] = "valid",
     [QN_TEST] = "test",
-};
-
-struct qn_corpus {
-    struct qn_vocab *vocab;
-    int32_t *ids[QN_N_SPLITS];
-    size_t n[QN_N_SPLITS];
-    char *path[QN_N_SPLITS];
-    char sha256[QN_N_SPLITS][65];
 };
 
 /* What is needed while a corpus is being opened. A split is text[from, to) of
@@ -376,7 +368,10 @@ void qn_corpus_free(struct qn_corpus *c)
     for (int i = 0; i < QN_N_SPLITS; i++) {
         free(c->ids[i]);
         free(c->path[i]);
+        free(c->start[i]);
+        free(c->label[i]);
     }
+    free(c->vectors);
     qn_vocab_free(c->vocab);
     free(c);
 }
@@ -401,4 +396,15 @@ const char *qn_corpus_sha256(const struct qn_corpus *c, enum qn_split split)
 const char *qn_corpus_path(const struct qn_corpus *c, enum qn_split split)
 {
     return c->path[split] != NULL ? c->path[split] : "";
+}
+
+const struct qn_documents *qn_corpus_documents(const struct qn_corpus *c,
+                                               enum qn_split split)
+{
+    return c->has_documents ? &c->documents[split] : NULL;
+}
+
+const float *qn_corpus_vectors(const struct qn_corpus *c)
+{
+    return c->vectors;
 }
