@@ -1,10 +1,12 @@
-/* checkpoint.c - weights between the flat buffer and model.safetensors.
+/* checkpoint.c - weights between the flat buffer and model.safetensors, word
+ * vectors between their table and vectors.safetensors.
  *
  * Only window weights are stored in another order than they are used: files
  * have [G*H, D, n], torch.nn.Conv1d's, memory has [G*H, n, D]. A tensor with a
  * twin stands for the sum of both: the twin is written as zeros. */
 #include "model/checkpoint.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/safetensors.h"
 #include "base/str.h"
@@ -14,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define EMBEDDING "embedding.weight"
 
 /* Swap the inner two of three dimensions: to[i][k][j] = from[i][j][k]. */
 static void swap_inner(float *to, const float *from, const size_t dim[3])
@@ -49,12 +53,13 @@ static void to_memory_order(const struct qn_param *p, float *to,
     }
 }
 
-static enum qn_status no_room(size_t floats, struct qn_err *err)
+static enum qn_status no_room(const char *what, size_t floats,
+                              struct qn_err *err)
 {
     char size[32];
     return qn_fail(err, QN_ENOMEM,
-                   "a copy of the weights needs %s of memory, which cannot be "
-                   "had",
+                   "a copy of the %s needs %s of memory, which cannot be had",
+                   what,
                    qn_format_bytes(size, sizeof size, (double)floats * 4));
 }
 
@@ -109,7 +114,7 @@ enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
     float *file = qn_try_big(count, sizeof *file);
     enum qn_status status;
     if (memory == NULL || file == NULL) {
-        status = no_room(qn_size_mul(2, count), err);
+        status = no_room("weights", qn_size_mul(2, count), err);
         goto out;
     }
     status = m->be->ops->read(m->be, m->weights, memory, err);
@@ -125,6 +130,24 @@ out:
     free(file);
     free(memory);
     return status;
+}
+
+/* The table of word vectors as the one tensor of its file. */
+static struct qn_param vectors_param(int vocab, int width)
+{
+    return (struct qn_param){.name = EMBEDDING,
+                             .n_dims = 2,
+                             .dim = {(size_t)vocab, (size_t)width},
+                             .count =
+                                 qn_size_mul((size_t)vocab, (size_t)width)};
+}
+
+enum qn_status qn_vectors_save(const char *path, const float *table, int vocab,
+                               int width, struct qn_err *err)
+{
+    struct qn_param p = vectors_param(vocab, width);
+    struct qn_st_tensor t = stored(&p, p.name, table);
+    return qn_st_write(path, &t, 1, NULL, 0, err);
 }
 
 /* --- loading ------------------------------------------------------------ */
@@ -193,6 +216,11 @@ static void compare(const struct qn_param_list *params,
             qn_str_addf(problems, "\n%s ", t->name);
             shape_text(problems, t->n_dims, t->dim);
             qn_str_add(problems, " is in the file and not in the network");
+            /* Known to every network but those with vectors of their own. */
+            if (qn_str_eq(t->name, EMBEDDING)) {
+                qn_str_add(problems,
+                           ", whose word vectors vectors.safetensors holds");
+            }
         }
     }
 }
@@ -220,7 +248,7 @@ static enum qn_status take_tensors(struct qn_model *m,
     float *values = qn_try_big(count, sizeof *values);
     enum qn_status status = QN_OK;
     if (memory == NULL || values == NULL) {
-        status = no_room(qn_size_mul(2, count), err);
+        status = no_room("weights", qn_size_mul(2, count), err);
         goto out;
     }
     for (int i = 0; i < m->params.n; i++) {
@@ -235,24 +263,64 @@ out:
     return status;
 }
 
+/* Open a file that holds these tensors and no others; 'what' they are called.
+ */
+static enum qn_status open_fitting(const char *path, const char *what,
+                                   const struct qn_param_list *params,
+                                   struct qn_st_file **file, struct qn_err *err)
+{
+    struct qn_str problems = {0};
+    struct qn_st_file *opened;
+    enum qn_status status = qn_st_open(path, &opened, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    compare(params, opened, &problems);
+    if (problems.len == 0) {
+        *file = opened;
+    } else {
+        status =
+            qn_fail(err, QN_EFORMAT, "%s does not hold this network's %s:%s",
+                    path, what, problems.text);
+        qn_st_close(opened);
+    }
+    qn_str_free(&problems);
+    return status;
+}
+
 enum qn_status qn_checkpoint_load(struct qn_model *m, const char *path,
                                   struct qn_err *err)
 {
     struct qn_st_file *file;
-    struct qn_str problems = {0};
-    enum qn_status status = qn_st_open(path, &file, err);
+    enum qn_status status =
+        open_fitting(path, "weights", &m->params, &file, err);
+    if (status == QN_OK) {
+        status = take_tensors(m, file, err);
+        qn_st_close(file);
+    }
+    return status;
+}
+
+enum qn_status qn_vectors_load(struct qn_model *m, const char *path,
+                               struct qn_err *err)
+{
+    QN_ASSERT(m->vectors.buffer != NULL);
+    struct qn_st_file *file;
+    struct qn_param p = vectors_param(m->vocab, m->spec.model.embed);
+    const struct qn_param_list only = {.items = &p, .n = 1};
+    enum qn_status status =
+        open_fitting(path, "word vectors", &only, &file, err);
     if (status != QN_OK) {
         return status;
     }
-    compare(&m->params, file, &problems);
-    if (problems.len > 0) {
-        status = qn_fail(err, QN_EFORMAT,
-                         "%s does not hold this network's weights:%s", path,
-                         problems.text);
+    float *table = qn_try_big(p.count, sizeof *table);
+    if (table == NULL) {
+        status = no_room("word vectors", p.count, err);
     } else {
-        status = take_tensors(m, file, err);
+        take_values(&p, file, table);
+        qn_model_set_vectors(m, table);
     }
-    qn_str_free(&problems);
+    free(table);
     qn_st_close(file);
     return status;
 }

@@ -12,7 +12,8 @@ enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
  * embedding.weight: once for a run, beside its checkpoints. Atomic. */
 enum qn_status qn_vectors_save(const char *path, const float *table, int vocab,
                                int width, struct qn_err *err);
-/* Into the model; another shape is QN_EFORMAT with both. */
+/* Into the model, which must want some; another shape is QN_EFORMAT with both.
+ */
 enum qn_status qn_vectors_load(struct qn_model *m, const char *path,
                                struct qn_err *err);
 
@@ -26,9 +27,11 @@ enum qn_status qn_checkpoint_load(struct qn_model *m, const char *path,
  * windows, batch_norm, dense, and with biases of single steps bias and seq; the
  * vocabulary's size into *vocab: what import needs when the person did not say.
  * Activation and pooling of a QRNN must be known: they decide how many gate
- * blocks its rows split into. Settings that become void go back to their
- * defaults; else only what the file fixes is changed (with one layer that is
- * not dense). Nothing is changed on failure. */
+ * blocks its rows split into. spec->task says whether it is a classifier, whose
+ * embedding is in the file unless data.vectors takes its place: then *vocab is
+ * 0, since a file without an embedding fits any vocabulary. Settings that
+ * become void go back to their defaults; else only what the file fixes is
+ * changed (with one layer that is not dense). Nothing is changed on failure. */
 enum qn_status qn_checkpoint_infer(const char *path, struct qn_spec *spec,
                                    int *vocab, struct qn_err *err);
 

@@ -1,8 +1,9 @@
 /* infer.c - the network that a file of weights is of, told from its tensors'
  * names and shapes.
  *
- * What cannot be told, and must be right in the spec: the activation and the
- * pooling of a QRNN, which decide how many gate blocks its rows split into. */
+ * What cannot be told, and must be right in the spec: the task, and the
+ * activation and the pooling of a QRNN, which decide how many gate blocks its
+ * rows split into. */
 #include "base/safetensors.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
@@ -70,6 +71,65 @@ static bool infer_cell(const struct qn_st_file *file, struct qn_spec *spec,
                   "layers.0.conv.weight is missing, and so is "
                   "layers.0.lstm.weight_ih");
     return false;
+}
+
+/* The width of the vectors that layer 0 reads: its tensors' second dimension.
+ */
+static bool infer_embed(const struct qn_st_file *file, struct qn_spec *spec,
+                        struct qn_err *err)
+{
+    const struct qn_st_tensor *t = spec->model.cell == QN_CELL_LSTM
+                                       ? layer_tensor(file, 0, "lstm.weight_ih")
+                                       : layer_tensor(file, 0, "conv.weight");
+    if (t->n_dims < 2 || t->dim[1] < 1 || t->dim[1] > QN_MAX_WIDTH) {
+        (void)qn_fail(err, QN_EFORMAT,
+                      "%s does not say how wide word vectors are", t->name);
+        return false;
+    }
+    spec->model.embed = (int)t->dim[1];
+    return true;
+}
+
+/* The table of the symbols, or in its place word vectors from elsewhere. */
+static bool infer_table(const struct qn_st_file *file, struct qn_spec *spec,
+                        int *vocab, struct qn_err *err)
+{
+    const struct qn_st_tensor *t = qn_st_find(file, "embedding.weight");
+    bool classify = spec->task == QN_TASK_CLASSIFY;
+    if (classify && spec->data.vectors[0] != '\0') {
+        *vocab = 0;
+        return true;
+    }
+    if (classify && t == NULL) {
+        (void)qn_fail(err, QN_EFORMAT,
+                      "embedding.weight is missing, and data.vectors does not "
+                      "say where word vectors are");
+        return false;
+    }
+    if (!has_dims(t, "embedding.weight", 2, max_table, err)) {
+        return false;
+    }
+    spec->model.embed = (int)t->dim[1];
+    *vocab = (int)t->dim[0];
+    return true;
+}
+
+static bool infer_decoder(const struct qn_st_file *file, struct qn_spec *spec,
+                          struct qn_err *err)
+{
+    const struct qn_st_tensor *t = qn_st_find(file, "decoder.weight");
+    if (!has_dims(t, "decoder.weight", 2, max_table, err)) {
+        return false;
+    }
+    if (spec->task == QN_TASK_CLASSIFY && t->dim[0] != 1) {
+        (void)qn_fail(err, QN_EFORMAT,
+                      "decoder.weight has %zu rows, not the one of a network "
+                      "that classifies",
+                      t->dim[0]);
+        return false;
+    }
+    spec->model.hidden = (int)t->dim[1];
+    return true;
 }
 
 /* Columns [dim 1] of layer 1 say whether it reads the embedding, too; with one
@@ -187,20 +247,18 @@ static bool settle(struct qn_spec *spec, struct qn_err *err)
 static bool infer_all(const struct qn_st_file *file, struct qn_spec *spec,
                       int *vocab, struct qn_err *err)
 {
-    const struct qn_st_tensor *embedding = qn_st_find(file, "embedding.weight");
-    const struct qn_st_tensor *decoder = qn_st_find(file, "decoder.weight");
-    if (!has_dims(embedding, "embedding.weight", 2, max_table, err) ||
-        !has_dims(decoder, "decoder.weight", 2, max_table, err) ||
-        !infer_cell(file, spec, err)) {
+    int symbols = 0;
+    if (!infer_table(file, spec, &symbols, err) ||
+        !infer_decoder(file, spec, err) || !infer_cell(file, spec, err)) {
         return false;
     }
-    spec->model.embed = (int)embedding->dim[1];
-    spec->model.hidden = (int)decoder->dim[1];
-    if (!infer_layers(file, spec, err) || !infer_bias(file, spec, err) ||
+    bool has_table = symbols > 0;
+    if ((!has_table && !infer_embed(file, spec, err)) ||
+        !infer_layers(file, spec, err) || !infer_bias(file, spec, err) ||
         !settle(spec, err)) {
         return false;
     }
-    *vocab = (int)embedding->dim[0];
+    *vocab = symbols;
     return true;
 }
 

@@ -4,6 +4,11 @@
 #include "base/assert.h"
 #include "model/size.h"
 
+int qn_layout_outputs(const struct qn_spec *spec, int vocab)
+{
+    return spec->task == QN_TASK_CLASSIFY ? 1 : vocab;
+}
+
 int qn_layout_width(const struct qn_spec *spec, int k)
 {
     int embed = spec->model.embed;
@@ -72,7 +77,7 @@ static void size_layers(struct qn_layout *l, const struct qn_spec *spec)
 
 static void add_up(struct qn_layout *l, const struct qn_spec *spec)
 {
-    size_t sum = qn_size_add(l->logits, qn_size_mul(2, l->symbols));
+    size_t sum = qn_size_add(l->logits, qn_size_add(l->symbols, l->targets));
     size_t layers = (size_t)l->layers;
     l->has_position = spec->model.bias == QN_BIAS_STEP;
     l->carried = l->has_position ? 1 : 0;
@@ -82,6 +87,7 @@ static void add_up(struct qn_layout *l, const struct qn_spec *spec)
         l->carried = qn_size_add(l->carried, qn_size_add(l->state[k], context));
     }
     sum = qn_size_add(sum, l->in[l->layers]);
+    sum = qn_size_add(sum, qn_size_mul(l->training ? 2 : 1, l->last));
     sum = qn_size_add(sum, qn_size_mul(layers, l->cells));
     sum = qn_size_add(sum, qn_size_mul(layers, l->kept));
     sum = qn_size_add(sum, qn_size_mul(l->training ? layers : 1, l->saved));
@@ -96,11 +102,17 @@ void qn_layout_init(struct qn_layout *l, const struct qn_spec *spec, int vocab,
                             .batch = batch,
                             .steps = steps,
                             .hidden = spec->model.hidden,
+                            .outputs = qn_layout_outputs(spec, vocab),
+                            .classifies = spec->task == QN_TASK_CLASSIFY,
                             .training = training,
                             .dense = spec->model.dense};
     l->symbols = qn_size_mul((size_t)batch, (size_t)steps);
     l->cells = qn_size_mul(l->symbols, (size_t)l->hidden);
-    l->logits = qn_size_mul(l->symbols, (size_t)vocab);
+    l->targets = qn_layout_predictions(l, steps);
+    l->logits = qn_size_mul(l->targets, (size_t)l->outputs);
+    if (l->classifies) {
+        l->last = qn_size_mul(l->targets, (size_t)l->hidden);
+    }
     place_inputs(l, spec);
     size_inputs(l);
     size_layers(l, spec);
@@ -139,4 +151,22 @@ struct qn_seq qn_layout_output(const struct qn_layout *l, int k, int steps)
     seq.offset += (size_t)l->width[k];
     seq.width = l->hidden;
     return seq;
+}
+
+struct qn_seq qn_layout_decoded(const struct qn_layout *l, int steps)
+{
+    if (!l->classifies) {
+        return qn_layout_input(l, l->layers, steps);
+    }
+    return (struct qn_seq){.row_pitch = (size_t)l->hidden,
+                           .seq_pitch = (size_t)l->hidden,
+                           .batch = l->batch,
+                           .steps = 1,
+                           .width = l->hidden};
+}
+
+size_t qn_layout_predictions(const struct qn_layout *l, int steps)
+{
+    size_t rows = l->classifies ? 1 : (size_t)steps;
+    return qn_size_mul((size_t)l->batch, rows);
 }

@@ -29,16 +29,20 @@ enum qn_status qn_model_new(struct qn_backend *be, const struct qn_spec *spec,
     qn_param_list_init(&m->params, &m->spec, vocab);
     size_t count = m->params.count;
     size_t trained = m->params.trained;
+    size_t table = qn_param_table(&m->params, spec, vocab);
     if (!get_tensor(be, count, &m->weights) ||
-        !get_tensor(be, trained, &m->grads)) {
+        !get_tensor(be, trained, &m->grads) ||
+        (table > 0 && !get_tensor(be, table, &m->vectors))) {
         char size[32];
         size_t trainable = m->params.trainable;
-        double bytes = ((double)count + (double)trained) * sizeof(float);
+        double floats = (double)count + (double)trained + (double)table;
+        double bytes = floats * sizeof(float);
         qn_model_free(m);
         return qn_fail(err, QN_ENOMEM,
-                       "%zu parameters and their gradients need %s of memory, "
+                       "%zu parameters%s their gradients need %s of memory, "
                        "which cannot be had",
-                       trainable, qn_format_bytes(size, sizeof size, bytes));
+                       trainable, table > 0 ? ", the word vectors and" : " and",
+                       qn_format_bytes(size, sizeof size, bytes));
     }
     *out = m;
     return QN_OK;
@@ -54,6 +58,9 @@ void qn_model_free(struct qn_model *m)
     }
     if (m->grads.buffer != NULL) {
         m->be->ops->release(m->be, m->grads.buffer);
+    }
+    if (m->vectors.buffer != NULL) {
+        m->be->ops->release(m->be, m->vectors.buffer);
     }
     qn_param_list_fini(&m->params);
     free(m);
@@ -105,6 +112,17 @@ void qn_model_init(struct qn_model *m, uint64_t seed)
     }
 }
 
+struct qn_tensor qn_model_vectors(const struct qn_model *m)
+{
+    return m->vectors;
+}
+
+void qn_model_set_vectors(struct qn_model *m, const float *table)
+{
+    QN_ASSERT(m->vectors.buffer != NULL);
+    m->be->ops->write(m->be, m->vectors, table);
+}
+
 size_t qn_model_n_params(const struct qn_model *m)
 {
     return m->params.count;
@@ -113,6 +131,13 @@ size_t qn_model_n_params(const struct qn_model *m)
 struct qn_tensor qn_model_weights(const struct qn_model *m)
 {
     return m->weights;
+}
+
+struct qn_tensor qn_model_param(const struct qn_model *m, struct qn_tensor flat,
+                                int i)
+{
+    const struct qn_param *param = &m->params.items[i];
+    return qn_tensor_part(flat, param->offset, param->count);
 }
 
 struct qn_tensor qn_model_trained(const struct qn_model *m)
@@ -174,6 +199,8 @@ void qn_model_set_spec(struct qn_model *m, const struct qn_spec *spec)
     struct qn_param_list now;
     qn_param_list_init(&now, spec, m->vocab);
     QN_ASSERT(now.count == m->params.count && now.n == m->params.n);
+    QN_ASSERT(spec->task == m->spec.task);
+    QN_ASSERT(now.first_layer == m->params.first_layer);
     QN_ASSERT(spec->model.cell == m->spec.model.cell);
     QN_ASSERT(spec->model.dense == m->spec.model.dense);
     QN_ASSERT(spec->model.batch_norm == m->spec.model.batch_norm);

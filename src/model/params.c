@@ -35,6 +35,10 @@ static void add_layer(struct qn_param_list *list,
     struct qn_layer_param own[QN_LAYER_MAX_PARAMS];
     int n = qn_layer_ops(place->spec)->params(place, own);
     list->per_layer = n;
+    if (place->spec->task == QN_TASK_CLASSIFY) {
+        size_t state = qn_layer_ops(place->spec)->state(place);
+        list->all = qn_size_add(list->all, state);
+    }
     for (int i = 0; i < n; i++) {
         struct qn_param param = {.n_dims = own[i].n_dims,
                                  .blocks = own[i].blocks,
@@ -74,30 +78,41 @@ void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
     QN_ASSERT(vocab >= 1);
     int layers = spec->model.layers;
     size_t symbols = (size_t)vocab;
+    size_t outputs = (size_t)qn_layout_outputs(spec, vocab);
     size_t hidden = (size_t)spec->model.hidden;
     size_t embed = (size_t)spec->model.embed;
     size_t room = (size_t)layers * QN_LAYER_MAX_PARAMS + N_OUTSIDE;
     *list =
         (struct qn_param_list){.items = qn_xcalloc(room, sizeof *list->items)};
-    add_param(list, (struct qn_param){.name = "embedding.weight",
-                                      .n_dims = 2,
-                                      .dim = {symbols, embed},
-                                      .blocks = 1,
-                                      .drawn = true});
+    if (spec->data.vectors[0] == '\0') {
+        add_param(list, (struct qn_param){.name = "embedding.weight",
+                                          .n_dims = 2,
+                                          .dim = {symbols, embed},
+                                          .blocks = 1,
+                                          .drawn = true});
+    }
+    list->first_layer = list->n;
     for (int k = 0; k < layers; k++) {
         struct qn_layer_place place = {spec, k, qn_layout_width(spec, k)};
         add_layer(list, &place);
     }
     add_param(list, (struct qn_param){.name = "decoder.weight",
                                       .n_dims = 2,
-                                      .dim = {symbols, hidden},
+                                      .dim = {outputs, hidden},
                                       .blocks = 1,
                                       .drawn = true});
     add_param(list, (struct qn_param){
-                        .name = "decoder.bias", .n_dims = 1, .dim = {symbols}});
+                        .name = "decoder.bias", .n_dims = 1, .dim = {outputs}});
     place_params(list, false);
     list->trained = list->count;
     place_params(list, true);
+}
+
+size_t qn_param_table(const struct qn_param_list *list,
+                      const struct qn_spec *spec, int vocab)
+{
+    bool learnt = list->first_layer > 0;
+    return learnt ? 0 : qn_size_mul((size_t)vocab, (size_t)spec->model.embed);
 }
 
 void qn_param_list_fini(struct qn_param_list *list)

@@ -42,6 +42,9 @@ struct qn_param_list {
 
 void qn_param_list_init(struct qn_param_list *list, const struct qn_spec *spec,
                         int vocab);
+/* Floats of the word vectors that take the place of an embedding, or 0. */
+size_t qn_param_table(const struct qn_param_list *list,
+                      const struct qn_spec *spec, int vocab);
 void qn_param_list_fini(struct qn_param_list *list);
 const struct qn_param *qn_param_find(const struct qn_param_list *list,
                                      const char *name); /* or NULL */

@@ -70,6 +70,14 @@ static bool own_inputs(struct qn_pass *p)
     return true;
 }
 
+/* The rows that a classifier's decoder reads, and their gradient. */
+static bool own_last(struct qn_pass *p)
+{
+    const struct qn_layout *l = &p->layout;
+    return own_some(p, l->last, &p->last) &&
+           own_some(p, l->training ? l->last : 0, &p->d_last);
+}
+
 static bool own_all(struct qn_pass *p)
 {
     const struct qn_layout *l = &p->layout;
@@ -81,8 +89,8 @@ static bool own_all(struct qn_pass *p)
             return false;
         }
     }
-    return own_inputs(p) && own(p, l->logits, &p->logits) &&
-           own(p, l->symbols, &p->ids) && own(p, l->symbols, &p->targets);
+    return own_inputs(p) && own_last(p) && own(p, l->logits, &p->logits) &&
+           own(p, l->symbols, &p->ids) && own(p, l->targets, &p->targets);
 }
 
 enum qn_status qn_pass_new(struct qn_model *m, int batch, int steps,
@@ -91,6 +99,7 @@ enum qn_status qn_pass_new(struct qn_model *m, int batch, int steps,
 {
     struct qn_pass *p = qn_xcalloc(1, sizeof *p);
     p->m = m;
+    p->row = qn_xcalloc((size_t)batch, sizeof *p->row);
     qn_layout_init(&p->layout, &m->spec, m->vocab, batch, steps, training);
     if (!own_all(p)) {
         char size[32];
@@ -113,6 +122,7 @@ void qn_pass_free(struct qn_pass *p)
     for (int i = 0; i < p->n_buffers; i++) {
         p->m->be->ops->release(p->m->be, p->buffers[i]);
     }
+    free(p->row);
     free(p);
 }
 
@@ -124,8 +134,7 @@ static struct qn_seq in_buffer(struct qn_seq view, struct qn_buffer *buffer)
     return view;
 }
 
-/* What layer k reads (k = layers: the decoder), history before it. */
-static struct qn_seq input(const struct qn_pass *p, int k)
+struct qn_seq qn_pass_input(const struct qn_pass *p, int k)
 {
     return in_buffer(qn_layout_input(&p->layout, k, p->steps), p->in[k]);
 }
@@ -142,7 +151,7 @@ static struct qn_buffer *grad_buffer(const struct qn_pass *p, int k)
     return p->grad[p->layout.dense ? 0 : k % 2];
 }
 
-static struct qn_seq input_grad(const struct qn_pass *p, int k)
+struct qn_seq qn_pass_input_grad(const struct qn_pass *p, int k)
 {
     return in_buffer(qn_layout_input(&p->layout, k, p->steps),
                      grad_buffer(p, k));
@@ -154,49 +163,20 @@ static struct qn_seq output_grad(const struct qn_pass *p, int k)
                      grad_buffer(p, k + 1));
 }
 
-static size_t n_symbols(const struct qn_pass *p)
+size_t qn_pass_symbols(const struct qn_pass *p)
 {
     return (size_t)p->layout.batch * (size_t)p->steps;
 }
 
-static struct qn_tensor tensor(struct qn_buffer *buffer, size_t count)
-{
-    return (struct qn_tensor){buffer, 0, count};
-}
-
-static struct qn_tensor logits_of(const struct qn_pass *p)
-{
-    return tensor(p->logits, n_symbols(p) * (size_t)p->m->vocab);
-}
-
-/* The parameter i of the list in a flat buffer: weights or gradients. */
-static struct qn_tensor param_in(const struct qn_model *m,
-                                 struct qn_tensor flat, int i)
-{
-    const struct qn_param *param = &m->params.items[i];
-    return qn_tensor_part(flat, param->offset, param->count);
-}
-
-/* Places in the list of parameters: embedding, layers in order, decoder. */
-enum { EMBEDDING = 0, FIRST_LAYER = 1 };
-
-static int decoder_weight(const struct qn_model *m)
-{
-    return m->params.n - 2;
-}
-
-static int decoder_bias(const struct qn_model *m)
-{
-    return m->params.n - 1;
-}
+enum { EMBEDDING = 0 }; /* its place in the list, if it is a parameter */
 
 static void layer_params(const struct qn_model *m, struct qn_layer_run *run)
 {
-    int first = FIRST_LAYER + run->place.index * m->params.per_layer;
+    int first = m->params.first_layer + run->place.index * m->params.per_layer;
     for (int i = 0; i < m->params.per_layer; i++) {
-        run->weights[i] = param_in(m, m->weights, first + i);
+        run->weights[i] = qn_model_param(m, m->weights, first + i);
         if (!m->params.items[first + i].fixed) {
-            run->grads[i] = param_in(m, m->grads, first + i);
+            run->grads[i] = qn_model_param(m, m->grads, first + i);
         }
     }
 }
@@ -219,6 +199,18 @@ static struct qn_dropout embed_dropout(const struct qn_pass *p)
     return dropout(p, p->m->spec.model.embed_dropout, 0, QN_RNG_EMBED_DROPOUT);
 }
 
+static bool embedding_learns(const struct qn_model *m)
+{
+    return m->vectors.buffer == NULL;
+}
+
+/* [V, E], a parameter or given. */
+static struct qn_tensor embedding(const struct qn_model *m)
+{
+    return embedding_learns(m) ? qn_model_param(m, m->weights, EMBEDDING)
+                               : m->vectors;
+}
+
 static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
 {
     const struct qn_model *m = p->m;
@@ -226,24 +218,27 @@ static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
     struct qn_layer_run run = {
         .be = m->be,
         .place = {&m->spec, k, l->width[k]},
-        .x = input(p, k),
+        .x = qn_pass_input(p, k),
         .out = output(p, k),
-        .state = tensor(p->state[k], l->state[k]),
+        .state = qn_pass_front(p->state[k], l->state[k]),
         .dropout = dropout(p, m->spec.model.dropout, k, QN_RNG_DROPOUT),
         .zoneout = dropout(p, m->spec.model.zoneout, k, QN_RNG_ZONEOUT),
         .training = l->training,
         .n_real = p->n_real,
         .position = p->position};
     size_t saved = qn_layer_ops(&m->spec)->saved(&run.place, l->training);
-    run.saved = tensor(p->saved[k], n_symbols(p) * saved);
-    run.cells =
-        tensor(p->cells[k], n_symbols(p) * (size_t)m->spec.model.hidden);
+    run.saved = qn_pass_front(p->saved[k], qn_pass_symbols(p) * saved);
+    run.cells = qn_pass_front(p->cells[k], qn_pass_symbols(p) *
+                                               (size_t)m->spec.model.hidden);
     layer_params(m, &run);
     if (l->training) {
-        run.kept = tensor(p->kept[k], l->kept);
+        run.kept = qn_pass_front(p->kept[k], l->kept);
         run.d_out = output_grad(p, k);
-        run.d_x = input_grad(p, k);
         run.add_x = l->dense;
+    }
+    /* Below the first layer nothing learns when its vectors are given. */
+    if (l->training && (k > 0 || embedding_learns(m))) {
+        run.d_x = qn_pass_input_grad(p, k);
     }
     return run;
 }
@@ -264,30 +259,9 @@ void qn_pass_restart(struct qn_pass *p)
         if (l->context[k] > 0) {
             be->ops->zero_history(be, rows(p, k, l->steps));
         }
-        be->ops->fill(be, tensor(p->state[k], l->state[k]), 0.0f);
+        be->ops->fill(be, qn_pass_front(p->state[k], l->state[k]), 0.0f);
     }
     p->position = 0;
-}
-
-/* Cross-entropy of the logits; in training they turn into the gradient of its
- * mean over the targets that count, which loss.time "sum" takes for every step.
- */
-static void add_loss(struct qn_pass *p, const int32_t *targets)
-{
-    struct qn_backend *be = p->m->be;
-    size_t n = n_symbols(p);
-    size_t counted = 0;
-    for (size_t i = 0; i < n; i++) {
-        counted += targets[i] >= 0;
-    }
-    /* Without any that counts every row's gradient is 0, whatever the scale. */
-    double mean = 1.0 / (double)(counted > 0 ? counted : 1);
-    double steps = p->m->spec.loss.time == QN_TIME_SUM ? p->steps : 1;
-    struct qn_tensor to = tensor(p->targets, n);
-    be->ops->write(be, to, targets);
-    be->ops->softmax_xent(be, logits_of(p), to, p->m->vocab,
-                          p->layout.training ? (float)(mean * steps) : 0.0f,
-                          p->layout.training ? 0.0 : p->m->spec.eval.floor);
 }
 
 /* Take the segment in, up to the input of layer 0. */
@@ -304,24 +278,10 @@ static void begin(struct qn_pass *p, const struct qn_segment *seg)
     p->step = seg->step;
     p->first_sample = seg->first_sample;
 
-    struct qn_tensor ids = tensor(p->ids, n_symbols(p));
+    struct qn_tensor ids = qn_pass_front(p->ids, qn_pass_symbols(p));
     struct qn_dropout drop = embed_dropout(p);
     be->ops->write(be, ids, seg->ids);
-    be->ops->embed(be, input(p, 0), param_in(m, m->weights, EMBEDDING), ids,
-                   &drop);
-}
-
-static void finish(struct qn_pass *p, const struct qn_segment *seg)
-{
-    struct qn_model *m = p->m;
-    struct qn_backend *be = m->be;
-    be->ops->linear(be, logits_of(p), input(p, p->layout.layers),
-                    param_in(m, m->weights, decoder_weight(m)),
-                    param_in(m, m->weights, decoder_bias(m)));
-    p->has_logits = true;
-    if (p->has_loss) {
-        add_loss(p, seg->targets);
-    }
+    be->ops->embed(be, qn_pass_input(p, 0), embedding(m), ids, &drop);
 }
 
 void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg)
@@ -331,7 +291,7 @@ void qn_pass_forward(struct qn_pass *p, const struct qn_segment *seg)
         struct qn_layer_run run = layer_run(p, k);
         qn_layer_ops(&p->m->spec)->forward(&run);
     }
-    finish(p, seg);
+    qn_pass_decode(p, seg);
 }
 
 /* What a layer has of what is asked for, counted right after its forward: in
@@ -370,7 +330,7 @@ enum qn_status qn_pass_forward_counting(struct qn_pass *p,
         }
     }
     if (p->has_loss) {
-        finish(p, seg);
+        qn_pass_decode(p, seg);
     }
     return QN_OK;
 }
@@ -383,19 +343,19 @@ void qn_pass_backward(struct qn_pass *p)
     QN_ASSERT(l->training && p->steps > 0 && p->has_loss);
     be->ops->fill(be, m->grads, 0.0f);
     if (l->dense) {
-        be->ops->fill(be, tensor(p->grad[0], l->grad), 0.0f);
+        be->ops->fill(be, qn_pass_front(p->grad[0], l->grad), 0.0f);
     }
-    be->ops->linear_grad(
-        be, input_grad(p, l->layers), param_in(m, m->grads, decoder_weight(m)),
-        param_in(m, m->grads, decoder_bias(m)), logits_of(p),
-        input(p, l->layers), param_in(m, m->weights, decoder_weight(m)));
+    qn_pass_decode_back(p);
     for (int k = l->layers - 1; k >= 0; k--) {
         struct qn_layer_run run = layer_run(p, k);
         qn_layer_ops(&m->spec)->backward(&run);
     }
-    struct qn_dropout drop = embed_dropout(p);
-    be->ops->embed_grad(be, param_in(m, m->grads, EMBEDDING), input_grad(p, 0),
-                        tensor(p->ids, n_symbols(p)), &drop);
+    if (embedding_learns(m)) {
+        struct qn_dropout drop = embed_dropout(p);
+        be->ops->embed_grad(be, qn_model_param(m, m->grads, EMBEDDING),
+                            qn_pass_input_grad(p, 0),
+                            qn_pass_front(p->ids, qn_pass_symbols(p)), &drop);
+    }
     /* What backward read is used up: a second one needs a second forward. */
     p->has_loss = false;
 }

@@ -8,10 +8,7 @@ enum qn_status qn_pass_logits(struct qn_pass *p, float *out, struct qn_err *err)
 {
     struct qn_backend *be = p->m->be;
     QN_ASSERT(p->has_logits && !p->layout.training);
-    size_t count =
-        (size_t)p->layout.batch * (size_t)p->steps * (size_t)p->m->vocab;
-    struct qn_tensor logits = {p->logits, 0, count};
-    return be->ops->read(be, logits, out, err);
+    return be->ops->read(be, qn_pass_logits_view(p), out, err);
 }
 
 enum qn_status qn_pass_cells(struct qn_pass *p, int layer, float *out,

@@ -19,11 +19,10 @@ static bool same_shapes(const struct qn_layout *l, int a, int b)
  * largest needs. Most layers are shaped as the one before them and need not be
  * asked. */
 static size_t workspace_of(const struct qn_layout *l,
-                           const struct qn_spec *spec, int vocab,
-                           struct qn_backend *be)
+                           const struct qn_spec *spec, struct qn_backend *be)
 {
-    struct qn_seq last = qn_layout_input(l, l->layers, l->steps);
-    size_t most = be->ops->linear_workspace(be, &last, (size_t)vocab);
+    struct qn_seq decoded = qn_layout_decoded(l, l->steps);
+    size_t most = be->ops->linear_workspace(be, &decoded, (size_t)l->outputs);
     for (int k = 0; k < l->layers; k++) {
         if (k > 0 && same_shapes(l, k, k - 1)) {
             continue;
@@ -67,16 +66,18 @@ void qn_model_plan(const struct qn_spec *spec, int vocab, int steps,
     qn_layout_init(&train, spec, vocab, spec->batch, steps, true);
     qn_layout_init(&eval, spec, vocab, eval_batch, steps, false);
     size_t weights = qn_size_mul(params.count, sizeof(float));
+    size_t table =
+        qn_size_mul(qn_param_table(&params, spec, vocab), sizeof(float));
     size_t trained = qn_size_mul(params.trained, sizeof(float));
     size_t moments = qn_size_mul((size_t)n_moments(spec), trained);
     /* First the weights in two orders, then what training needs beside them. */
     size_t save_model = qn_size_mul(2, weights);
     size_t save_state =
         qn_size_add(moments, qn_size_mul(train.carried, sizeof(float)));
-    size_t train_work = workspace_of(&train, spec, vocab, be);
-    size_t eval_work = workspace_of(&eval, spec, vocab, be);
+    size_t train_work = workspace_of(&train, spec, be);
+    size_t eval_work = workspace_of(&eval, spec, be);
     struct qn_memory_plan plan = {
-        .parameters = weights,
+        .parameters = qn_size_add(weights, table),
         .gradients = trained,
         .moments = moments,
         .activations = qn_size_mul(train.total, sizeof(float)),

@@ -1,6 +1,7 @@
 /* sample.c - read a prompt, then draw symbol after symbol. */
 #include "model/sample.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -114,6 +115,7 @@ enum qn_status qn_sample(struct qn_model *m,
                          const struct qn_sample_options *options, int32_t *out,
                          struct qn_err *err)
 {
+    QN_ASSERT(qn_model_spec(m)->task == QN_TASK_LM);
     size_t n = options->n_prompt;
     int steps = n < 1 ? 1 : n < MAX_SEGMENT ? (int)n : MAX_SEGMENT;
     struct sampler s = {.options = options, .vocab = qn_model_vocab(m)};

@@ -16,7 +16,8 @@ struct qn_sample_options {
 };
 
 /* Draw 'length' ids into out. Softmax of logits / temperature; the same seed
- * gives the same text. Makes a pass of batch 1 of its own. */
+ * gives the same text. A classifier cannot. Makes a pass of batch 1 of its own.
+ */
 enum qn_status qn_sample(struct qn_model *m,
                          const struct qn_sample_options *options, int32_t *out,
                          struct qn_err *err);
