@@ -48,9 +48,10 @@ struct qn_dropout {
  *     a' = gain (a - mean) / sqrt(var + QN_NORM_EPS) + shift
  *
  * gain, shift, mean, var [G*H]; var is the biased variance. With 'batch', in
- * training, mean and var are this segment's and are written, and raw
- * [B, T, G*H] keeps what backward wants (its content is the backend's own);
- * else, in evaluation, mean and var are read and raw may be absent. */
+ * training, mean and var are this segment's and are written (and stay as they
+ * are when no row of it is real), and raw [B, T, G*H] keeps what backward wants
+ * (its content is the backend's own); else, in evaluation, mean and var are
+ * read and raw may be absent. */
 #define QN_NORM_EPS 1e-4
 struct qn_norm {
     bool on, batch;

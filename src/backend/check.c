@@ -42,6 +42,12 @@ static void check_dropout(const struct qn_dropout *d)
     QN_ASSERT(d->p >= 0.0 && d->p < 1.0);
 }
 
+static void check_real(const int *n_real, const struct qn_seq *s)
+{
+    for (int b = 0; n_real && b < s->batch; b++)
+        QN_ASSERT(n_real[b] >= 0 && n_real[b] <= s->steps);
+}
+
 /* The outputs of a layer's product, G*H. */
 static size_t qrnn_outputs(const struct qn_qrnn *l)
 {
@@ -86,6 +92,7 @@ void qn_check_qrnn(const struct qn_qrnn *l)
     QN_ASSERT(l->hidden >= 1 && l->window >= 1);
     QN_ASSERT(l->x.history >= l->window - 1);
     QN_ASSERT(l->out.width == l->hidden && same_rows(&l->x, &l->out));
+    check_real(l->n_real, &l->x);
     check_dropout(&l->dropout);
     check_dropout(&l->zoneout);
 
@@ -140,6 +147,7 @@ void qn_check_lstm(const struct qn_lstm *l)
     qn_check_seq(&l->out);
     QN_ASSERT(l->hidden >= 1);
     QN_ASSERT(l->out.width == l->hidden && same_rows(&l->x, &l->out));
+    check_real(l->n_real, &l->x);
     check_dropout(&l->dropout);
 
     size_t hidden = (size_t)l->hidden;

@@ -109,6 +109,12 @@ static inline float *qn_row(const struct qn_seq *s, int b, int t)
            (ptrdiff_t)t * (ptrdiff_t)s->row_pitch;
 }
 
+/* The steps of sequence b that are real; n_real NULL: all. */
+static inline int qn_real_steps(const int *n_real, int b, int steps)
+{
+    return n_real ? n_real[b] : steps;
+}
+
 /* Where part i of n things split into 'parts' begins. */
 static inline int qn_split(int n, int parts, int i)
 {

@@ -58,6 +58,12 @@ static size_t row_index(const struct ref_lstm *r, int b, int t)
     return (size_t)b * (size_t)r->l->x.steps + (size_t)t;
 }
 
+/* Rows of sequence b before its end. */
+static int real_steps(const struct ref_lstm *r, int b)
+{
+    return qn_real_steps(r->l->n_real, b, r->l->x.steps);
+}
+
 static float *saved_row(const struct ref_lstm *r, int b, int t)
 {
     return r->saved + row_index(r, b, t) * r->outputs;
@@ -116,6 +122,18 @@ static void forward_unit(const struct ref_lstm *r, int b, int t, size_t j)
     r->hiddens[at] = (float)r->h[j];
 }
 
+/* Behind the end of a sequence: h and c stay as they are. */
+static void masked_step(const struct ref_lstm *r, int b, int t)
+{
+    float *out = qn_row(&r->l->out, b, t);
+    for (size_t j = 0; j < r->hidden; j++) {
+        size_t at = row_index(r, b, t) * r->hidden + j;
+        r->cells[at] = (float)r->c[j];
+        r->hiddens[at] = (float)r->h[j];
+        out[j] = 0.0f;
+    }
+}
+
 static void forward_step(const struct ref_lstm *r, int b, int t)
 {
     preactivations(r, b, t);
@@ -136,7 +154,10 @@ void qn_ref_lstm(struct qn_backend *be, const struct qn_lstm *layer)
         load_state(r.h, layer->h0, b, r.hidden);
         load_state(r.c, layer->c0, b, r.hidden);
         for (int t = 0; t < layer->x.steps; t++)
-            forward_step(&r, b, t);
+            if (t < real_steps(&r, b))
+                forward_step(&r, b, t);
+            else
+                masked_step(&r, b, t);
     }
     close_layer(&r);
 }
@@ -199,7 +220,7 @@ static void weight_grad(const struct ref_lstm *r, const struct qn_lstm_grad *g,
 {
     double bias = 0.0;
     for (int b = 0; b < r->l->x.batch; b++)
-        for (int t = 0; t < r->l->x.steps; t++) {
+        for (int t = 0; t < real_steps(r, b); t++) {
             double da = (double)saved_row(r, b, t)[k];
             const float *x = qn_row(&r->l->x, b, t);
             const float *h = row_before(r, r->hiddens, r->l->h0, b, t);
@@ -229,9 +250,10 @@ static void input_grad(const struct ref_lstm *r, const struct qn_lstm_grad *g,
 {
     const float *da = saved_row(r, b, t);
     float *d_x = qn_row(&g->d_x, b, t);
+    bool real = t < real_steps(r, b);
     for (size_t d = 0; d < r->in; d++) {
         double sum = g->add_x ? (double)d_x[d] : 0.0;
-        for (size_t k = 0; k < r->outputs; k++)
+        for (size_t k = 0; real && k < r->outputs; k++)
             sum += (double)da[k] * (double)r->weight_ih[k * r->in + d];
         d_x[d] = (float)sum;
     }
@@ -246,7 +268,7 @@ void qn_ref_lstm_grad(struct qn_backend *be, const struct qn_lstm *layer,
     for (int b = 0; b < layer->x.batch; b++) {
         load_state(r.h, grad->d_last_h, b, r.hidden);
         load_state(r.c, grad->d_last_c, b, r.hidden);
-        for (int t = layer->x.steps - 1; t >= 0; t--)
+        for (int t = real_steps(&r, b) - 1; t >= 0; t--)
             backward_step(&r, grad, b, t);
         store_state(grad->d_h0, r.h, b, r.hidden);
         store_state(grad->d_c0, r.c, b, r.hidden);

@@ -1,7 +1,7 @@
 /* ref_norm.c - batch normalisation of one channel, forward and backward.
  *
- * A channel is a column: its pre-activations at all B*T rows of the segment, in
- * double. */
+ * A channel is a column: its pre-activations at all real rows of the segment,
+ * in double. */
 #include "backend/ref_norm.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ struct qn_ref_channel qn_ref_channel_of(const struct qn_norm *norm, size_t g,
 {
     double mean = (double)qn_floats(norm->mean)[g];
     double var = (double)qn_floats(norm->var)[g];
-    if (norm->batch) {
+    if (norm->batch && n > 0) {
         mean = mean_of(a, n);
         var = variance_of(a, n, mean);
     }

@@ -15,7 +15,8 @@ struct qn_ref_channel_grad {
     double gain, shift;
 };
 
-/* Channel g, whose column is a [n]; a is read in training only. */
+/* Channel g, whose column is a [n]; a is read in training only. Without rows
+ * mean and var are those that norm has. */
 struct qn_ref_channel qn_ref_channel_of(const struct qn_norm *norm, size_t g,
                                         const double *a, size_t n);
 

@@ -78,8 +78,16 @@ void qn_ref_product_column(const struct qn_ref_layer *r, double *column,
                            size_t g)
 {
     for (int b = 0; b < r->l->x.batch; b++)
-        for (int t = 0; t < r->l->x.steps; t++)
-            column[qn_ref_row_index(r, b, t)] = product(r, b, t, g);
+        for (int t = 0; t < qn_ref_real(r, b); t++)
+            *column++ = product(r, b, t, g);
+}
+
+size_t qn_ref_n_rows(const struct qn_ref_layer *r)
+{
+    size_t n = 0;
+    for (int b = 0; b < r->l->x.batch; b++)
+        n += (size_t)qn_ref_real(r, b);
+    return n;
 }
 
 /* Take the statistics of all channels, and in training write them. */
@@ -152,6 +160,18 @@ static void forward_row(const struct qn_ref_layer *r, double *gates, double *c,
     }
 }
 
+/* Behind the end of a sequence: c stays as it is. */
+static void masked_row(const struct qn_ref_layer *r, const double *c, int b,
+                       int t)
+{
+    float *cells = qn_ref_cells_row(r, b, t);
+    float *out = qn_row(&r->l->out, b, t);
+    for (size_t h = 0; h < r->hidden; h++) {
+        cells[h] = (float)c[h];
+        out[h] = 0.0f;
+    }
+}
+
 void qn_ref_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)
 {
     (void)be;
@@ -165,7 +185,10 @@ void qn_ref_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)
         for (size_t h = 0; h < r.hidden; h++)
             c[h] = (double)r.c0[(size_t)b * r.hidden + h];
         for (int t = 0; t < layer->x.steps; t++)
-            forward_row(&r, gates, c, b, t);
+            if (t < qn_ref_real(&r, b))
+                forward_row(&r, gates, c, b, t);
+            else
+                masked_row(&r, c, b, t);
     }
     free(r.channels);
     free(gates);

@@ -24,9 +24,11 @@ struct qn_ref_layer {
 /* The channels are left to the forward way. */
 struct qn_ref_layer qn_ref_open(const struct qn_qrnn *l);
 
-/* The products of output g at all rows, [B*T]. */
+/* The products of output g at all real rows, one after the other. */
 void qn_ref_product_column(const struct qn_ref_layer *r, double *column,
                            size_t g);
+/* How many those are. */
+size_t qn_ref_n_rows(const struct qn_ref_layer *r);
 
 /* Row (b, t) of the B*T. */
 static inline size_t qn_ref_row_index(const struct qn_ref_layer *r, int b,
@@ -35,9 +37,10 @@ static inline size_t qn_ref_row_index(const struct qn_ref_layer *r, int b,
     return (size_t)b * (size_t)r->l->x.steps + (size_t)t;
 }
 
-static inline size_t qn_ref_n_rows(const struct qn_ref_layer *r)
+/* Rows of sequence b before its end. */
+static inline int qn_ref_real(const struct qn_ref_layer *r, int b)
 {
-    return (size_t)r->l->x.batch * (size_t)r->l->x.steps;
+    return qn_real_steps(r->l->n_real, b, r->l->x.steps);
 }
 
 static inline float *qn_ref_saved_row(const struct qn_ref_layer *r, int b,

@@ -86,13 +86,29 @@ static void backward_cells(const struct qn_ref_layer *r,
             dc[h] = grad->d_last_c.buffer
                         ? (double)qn_floats(grad->d_last_c)[at + h]
                         : 0.0;
-        for (int t = r->l->x.steps - 1; t >= 0; t--)
+        for (int t = qn_ref_real(r, b) - 1; t >= 0; t--)
             backward_row(r, &grad->d_out, dc, b, t);
         if (grad->d_c0.buffer)
             for (size_t h = 0; h < r->hidden; h++)
                 qn_floats(grad->d_c0)[at + h] = (float)dc[h];
     }
     free(dc);
+}
+
+/* Column g of 'saved' at all real rows, one after the other. */
+static void take_column(const struct qn_ref_layer *r, double *column, size_t g)
+{
+    for (int b = 0; b < r->l->x.batch; b++)
+        for (int t = 0; t < qn_ref_real(r, b); t++)
+            *column++ = (double)qn_ref_saved_row(r, b, t)[g];
+}
+
+static void put_column(const struct qn_ref_layer *r, const double *column,
+                       size_t g)
+{
+    for (int b = 0; b < r->l->x.batch; b++)
+        for (int t = 0; t < qn_ref_real(r, b); t++)
+            qn_ref_saved_row(r, b, t)[g] = (float)*column++;
 }
 
 /* From the gradients of the normalised pre-activations to those of the plain
@@ -108,11 +124,9 @@ static void backward_norm(const struct qn_ref_layer *r,
     for (size_t g = 0; g < r->outputs; g++) {
         qn_ref_product_column(r, a, g);
         struct qn_ref_channel c = qn_ref_channel_of(&r->l->norm, g, a, n);
-        for (size_t i = 0; i < n; i++)
-            da[i] = (double)r->saved[i * r->outputs + g];
+        take_column(r, da, g);
         struct qn_ref_channel_grad sum = qn_ref_channel_back(&c, da, a, n);
-        for (size_t i = 0; i < n; i++)
-            r->saved[i * r->outputs + g] = (float)da[i];
+        put_column(r, da, g);
         d_gain[g] = (float)((double)d_gain[g] + sum.gain);
         d_shift[g] = (float)((double)d_shift[g] + sum.shift);
     }
@@ -127,7 +141,7 @@ static void backward_bias(const struct qn_ref_layer *r,
     float *db = qn_floats(grad->d_bias) + (size_t)s * r->outputs + g;
     double sum = 0.0;
     for (int b = 0; b < r->l->x.batch; b++)
-        for (int t = 0; t < r->l->x.steps; t++)
+        for (int t = 0; t < qn_ref_real(r, b); t++)
             if (qn_ref_bias_row(r, t) == s)
                 sum += (double)qn_ref_saved_row(r, b, t)[g];
     *db = (float)((double)*db + sum);
@@ -142,7 +156,7 @@ static void backward_weight(const struct qn_ref_layer *r,
     for (size_t k = 0; k < inputs; k++)
         sum[k] = 0.0;
     for (int b = 0; b < r->l->x.batch; b++)
-        for (int t = 0; t < r->l->x.steps; t++) {
+        for (int t = 0; t < qn_ref_real(r, b); t++) {
             double da = (double)qn_ref_saved_row(r, b, t)[g];
             for (size_t k = 0; k < inputs; k++) {
                 int tap = (int)(k / r->in);
@@ -163,7 +177,7 @@ static double backward_input(const struct qn_ref_layer *r, int b, int t,
     double sum = 0.0;
     for (int tap = 0; tap < r->l->window; tap++) {
         int later = t + r->l->window - 1 - tap;
-        if (later >= r->l->x.steps)
+        if (later >= qn_ref_real(r, b))
             continue;
         const float *da = qn_ref_saved_row(r, b, later);
         for (size_t g = 0; g < r->outputs; g++) {
@@ -182,7 +196,9 @@ static void backward_inputs(const struct qn_ref_layer *r,
             float *dx = qn_row(&grad->d_x, b, t);
             for (size_t d = 0; d < r->in; d++) {
                 double old = grad->add_x ? (double)dx[d] : 0.0;
-                dx[d] = (float)(old + backward_input(r, b, t, d));
+                double new =
+                    t < qn_ref_real(r, b) ? backward_input(r, b, t, d) : 0.0;
+                dx[d] = (float)(old + new);
             }
         }
 }

@@ -31,9 +31,11 @@ static double layer_loss(struct qn_backend *be, struct layer_data *d)
 {
     layer_run(be, d, false);
     double sum = 0.0;
-    for (size_t i = 0; i < d->count[LAYER_OUT]; i++)
-        sum +=
-            (double)d->array[LAYER_OUT][i] * (double)d->array[LAYER_D_OUT][i];
+    for (size_t i = 0; i < d->count[LAYER_OUT]; i++) {
+        double slope = (double)d->array[LAYER_D_OUT][i];
+        if (!isnan(slope)) /* behind a sequence's end */
+            sum += (double)d->array[LAYER_OUT][i] * slope;
+    }
     size_t hidden = (size_t)d->shape.hidden;
     for (size_t b = 0; b < (size_t)d->shape.batch; b++) {
         size_t last = ((b + 1) * (size_t)d->shape.steps - 1) * hidden;
@@ -47,6 +49,8 @@ static double layer_loss(struct qn_backend *be, struct layer_data *d)
 static float layer_slope(struct qn_backend *be, struct layer_data *d, float *x)
 {
     float keep = *x;
+    if (isnan(keep)) /* behind a sequence's end */
+        return 0.0f;
     *x = keep + EPS;
     double up = layer_loss(be, d);
     double step = (double)*x;
@@ -159,6 +163,23 @@ static void norm_zoneout_and_step_bias_gradients_are_slopes(void **state)
     }
 }
 
+/* The second sequence ends before the segment, the third before it began. The
+ * last states are what they were at the ends. */
+static void gradients_of_padded_sequences_are_slopes(void **state)
+{
+    (void)state;
+    static const int n_real[] = {4, 2, 0};
+    for (int p = 0; p < 3; p++)
+        for (int norm = 0; norm < 3; norm++) {
+            struct layer_shape shape = shape_of((enum qn_pooling)p, QN_TANH);
+            shape.batch = 3;
+            shape.n_real = n_real;
+            shape.zoneout = 0.3;
+            shape.norm = (enum layer_norm)norm;
+            check_shape(shape);
+        }
+}
+
 /* Embedding, decoder and loss in a row: the loss of ids under their own
  * embeddings. */
 enum { BATCH = 2, STEPS = 3, WIDTH = 4, VOCAB = 5, ROWS = BATCH * STEPS };
@@ -249,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(qrnn_gradients_are_slopes),
         cmocka_unit_test(norm_zoneout_and_step_bias_gradients_are_slopes),
+        cmocka_unit_test(gradients_of_padded_sequences_are_slopes),
         cmocka_unit_test(head_gradients_are_slopes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,30 @@ static void set_ranges(struct layer_data *data)
         data->array[LAYER_KEEP][i] = data->array[LAYER_KEEP][i] > -0.7f;
 }
 
+/* Fill rows [real, steps) of each sequence of an array [B, before + T, width].
+ */
+static void fill_masked(const struct layer_data *d, float *array, int before,
+                        size_t width, float value)
+{
+    const struct layer_shape *s = &d->shape;
+    for (int b = 0; s->n_real && b < s->batch; b++) {
+        size_t row = (size_t)((b + 1) * before + b * s->steps + s->n_real[b]);
+        size_t n = (size_t)(s->steps - s->n_real[b]) * width;
+        for (size_t i = 0; i < n; i++)
+            array[row * width + i] = value;
+    }
+}
+
+static void spoil_masked(struct layer_data *data)
+{
+    const struct layer_shape *s = &data->shape;
+    fill_masked(data, data->array[LAYER_X], s->window - 1, (size_t)s->in, NAN);
+    fill_masked(data, data->array[LAYER_D_OUT], 0, (size_t)s->hidden, NAN);
+    for (int i = LAYER_OUT; s->n_real && i <= LAYER_SAVED; i++)
+        for (size_t k = 0; k < data->count[i]; k++)
+            data->array[i][k] = NAN;
+}
+
 struct layer_data *layer_new(struct layer_shape shape, uint64_t seed)
 {
     struct layer_data *data = qn_xcalloc(1, sizeof *data);
@@ -97,6 +121,7 @@ struct layer_data *layer_new(struct layer_shape shape, uint64_t seed)
                            seed * LAYER_N_ARRAYS + (uint64_t)i);
     }
     set_ranges(data);
+    spoil_masked(data);
     return data;
 }
 
@@ -171,7 +196,7 @@ static void put_norm(struct qn_backend *be, const struct layer_data *d,
     l->norm.shift = put(be, d, LAYER_SHIFT);
     l->norm.mean = put(be, d, LAYER_MEAN);
     l->norm.var = put(be, d, LAYER_VAR);
-    l->norm.raw = place_tensor(be, NULL, d->count[LAYER_SAVED]);
+    l->norm.raw = put(be, d, LAYER_SAVED);
 }
 
 static struct qn_qrnn put_layer(struct qn_backend *be,
@@ -186,15 +211,16 @@ static struct qn_qrnn put_layer(struct qn_backend *be,
         .alpha = 0.1f,
         .dropout = {.p = s->drop,
                     .key = qn_rng_key(9, 8, 7, QN_RNG_DROPOUT),
-                    .first_sample = 6},
+                    .first_sample = 6 + (uint64_t)s->sample},
         .weight = put(be, d, LAYER_WEIGHT),
         .zoneout = {.p = s->zoneout,
                     .key = qn_rng_key(9, 8, 6, QN_RNG_DROPOUT),
-                    .first_sample = 6},
+                    .first_sample = 6 + (uint64_t)s->sample},
         .x = put_x(be, d),
         .c0 = put(be, d, LAYER_C0),
         .cells = put(be, d, LAYER_CELLS),
         .saved = put(be, d, LAYER_SAVED),
+        .n_real = s->n_real,
     };
     put_norm(be, d, &l);
     if (s->keep)
@@ -302,6 +328,8 @@ void layer_run(struct qn_backend *be, struct layer_data *d, bool back)
     }
     take(d, LAYER_CELLS, place_read(be, l.cells));
     take(d, LAYER_SAVED, place_read(be, l.saved));
+    size_t outputs = d->count[LAYER_GAIN];
+    fill_masked(d, d->array[LAYER_SAVED], 0, outputs, 0.0f);
     if (back)
         run_back(be, d, &l);
     place_free(be, l.weight.buffer);

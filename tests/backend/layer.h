@@ -19,6 +19,8 @@ struct layer_shape {
     int bias_steps, bias_first; /* 0 steps: 1 */
     bool shared; /* out right of x in the same rows, as in a dense stack */
     bool no_d_x, add_x, no_d_c0, no_d_last_c;
+    const int *n_real; /* [B], borrowed; NULL: all rows are real */
+    int sample;        /* number of sequence 0 in the masks */
 };
 
 enum layer_array {
@@ -57,13 +59,15 @@ struct layer_data {
 };
 
 /* Inputs are seeded normal numbers, weights small enough for gates that are not
- * all at their ends; outputs are zero. */
+ * all at their ends; outputs are zero. With n_real, rows of x and d_out that
+ * are not real are NaN, and so is all that forward has to write. */
 struct layer_data *layer_new(struct layer_shape shape, uint64_t seed);
 struct layer_data *layer_copy(const struct layer_data *data);
 void layer_free(struct layer_data *data);
 const char *layer_array_name(enum layer_array which);
 
-/* Run it; backward, too, when 'back'. Outputs replace what data holds. */
+/* Run it; backward, too, when 'back'. Outputs replace what data holds; rows of
+ * saved that are not real, and may be anything, as zeros. */
 void layer_run(struct qn_backend *be, struct layer_data *data, bool back);
 
 #endif

@@ -117,7 +117,8 @@ static double dot(const float *a, const float *b, size_t n)
 {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++)
-        sum += (double)a[i] * (double)b[i];
+        if (!isnan(b[i])) /* d_out behind a sequence's end */
+            sum += (double)a[i] * (double)b[i];
     return sum;
 }
 
@@ -141,6 +142,8 @@ static double loss(struct qn_backend *be, struct lstm_data *d)
 static float slope(struct qn_backend *be, struct lstm_data *d, float *x)
 {
     float keep = *x;
+    if (isnan(keep)) /* behind a sequence's end */
+        return 0.0f;
     *x = keep + EPS;
     double up = loss(be, d);
     double step = (double)*x;
@@ -164,11 +167,8 @@ static void check_slopes(struct qn_backend *be, struct lstm_data *d,
     free(slopes);
 }
 
-static void gradients_are_slopes(void **state)
+static void check_gradients(struct lstm_shape shape)
 {
-    (void)state;
-    struct lstm_shape shape = {
-        .batch = 2, .steps = 4, .in = 3, .hidden = 3, .drop = 0.25, .extra = 1};
     struct lstm_data *d = lstm_new(shape, 21);
     for (int i = LSTM_D_WEIGHT_IH; i <= LSTM_D_BIAS; i++)
         memset(d->array[i], 0, d->count[i] * sizeof(float));
@@ -182,6 +182,20 @@ static void gradients_are_slopes(void **state)
     check_slopes(be, d, LSTM_BIAS, LSTM_D_BIAS);
     qn_backend_free(be);
     lstm_free(d);
+}
+
+static void gradients_are_slopes(void **state)
+{
+    (void)state;
+    /* Padded, the second sequence ends before the segment, the third before it
+     * began. */
+    static const int n_real[] = {4, 2, 0};
+    struct lstm_shape shape = {
+        .batch = 2, .steps = 4, .in = 3, .hidden = 3, .drop = 0.25, .extra = 1};
+    check_gradients(shape);
+    shape.batch = 3;
+    shape.n_real = n_real;
+    check_gradients(shape);
 }
 
 static void compare(const struct lstm_data *got, const struct lstm_data *want)
@@ -291,6 +305,31 @@ static void several_blocks_a_slice_agree(void **state)
                                    .extra = i % 2};
         check_shape(shape);
     }
+}
+
+/* Every kind of length, in batches below and above the slices, one step and
+ * several, and in more than one block. Rows behind the end hold NaN. */
+static void padded_sequences_agree(void **state)
+{
+    (void)state;
+    static const int shapes[][2] = {{1, 1}, {1, 6},  {2, 7},   {5, 6},
+                                    {5, 1}, {11, 4}, {2, 1650}};
+    for (int i = 0; i < 7; i++)
+        for (int kind = 0; kind < 7; kind++) {
+            int n_real[11];
+            struct lstm_shape shape = {.batch = shapes[i][0],
+                                       .steps = shapes[i][1],
+                                       .in = 4,
+                                       .hidden = 3,
+                                       .drop = i < 6 && kind % 2 ? 0.3 : 0.0,
+                                       .extra = (i + kind) % 2 * 3,
+                                       .add_x = kind / 2 % 2,
+                                       .no_d_first = kind == 5,
+                                       .no_d_last = kind == 4,
+                                       .n_real = n_real};
+            place_lengths(n_real, shape.batch, shape.steps, kind);
+            check_shape(shape);
+        }
 }
 
 static void results_do_not_depend_on_threads(void **state)
@@ -439,6 +478,7 @@ int main(void)
         cmocka_unit_test(small_and_odd_shapes_agree),
         cmocka_unit_test(what_is_absent_or_added_to_agrees),
         cmocka_unit_test(several_blocks_a_slice_agree),
+        cmocka_unit_test(padded_sequences_agree),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(segments_in_a_row_are_one_long_pass),
         cmocka_unit_test(the_workspace_is_counted_and_kept),

@@ -77,6 +77,28 @@ static double scale_of(const struct lstm_shape *s, enum lstm_array which)
     return 1.0;
 }
 
+/* Fill rows [real, steps) of each sequence of an array [B, T, ...]. */
+static void fill_masked(struct lstm_data *d, enum lstm_array which, float value)
+{
+    const struct lstm_shape *s = &d->shape;
+    size_t width = d->count[which] / ((size_t)s->batch * (size_t)s->steps);
+    for (int b = 0; s->n_real && b < s->batch; b++) {
+        size_t from = (size_t)(b * s->steps + s->n_real[b]) * width;
+        size_t n = (size_t)(s->steps - s->n_real[b]) * width;
+        for (size_t i = 0; i < n; i++)
+            d->array[which][from + i] = value;
+    }
+}
+
+static void spoil_masked(struct lstm_data *data)
+{
+    fill_masked(data, LSTM_X, NAN);
+    fill_masked(data, LSTM_D_OUT, NAN);
+    for (int i = LSTM_OUT; data->shape.n_real && i <= LSTM_SAVED; i++)
+        for (size_t k = 0; k < data->count[i]; k++)
+            data->array[i][k] = NAN;
+}
+
 struct lstm_data *lstm_new(struct lstm_shape shape, uint64_t seed)
 {
     struct lstm_data *data = qn_xcalloc(1, sizeof *data);
@@ -89,6 +111,7 @@ struct lstm_data *lstm_new(struct lstm_shape shape, uint64_t seed)
                            scale_of(&shape, (enum lstm_array)i),
                            seed * LSTM_N_ARRAYS + (uint64_t)i);
     }
+    spoil_masked(data);
     return data;
 }
 
@@ -143,7 +166,7 @@ static struct qn_lstm put_layer(struct qn_backend *be,
         .hidden = s->hidden,
         .dropout = {.p = s->drop,
                     .key = qn_rng_key(9, 8, 7, QN_RNG_DROPOUT),
-                    .first_sample = 6},
+                    .first_sample = 6 + (uint64_t)s->sample},
         .weight_ih = put(be, d, LSTM_WEIGHT_IH),
         .weight_hh = put(be, d, LSTM_WEIGHT_HH),
         .bias = put(be, d, LSTM_BIAS),
@@ -154,6 +177,7 @@ static struct qn_lstm put_layer(struct qn_backend *be,
         .cells = put(be, d, LSTM_CELLS),
         .hiddens = put(be, d, LSTM_HIDDENS),
         .saved = put(be, d, LSTM_SAVED),
+        .n_real = s->n_real,
     };
     return l;
 }
@@ -212,6 +236,7 @@ void lstm_run(struct qn_backend *be, struct lstm_data *d, bool back)
     take(d, LSTM_CELLS, place_read(be, l.cells));
     take(d, LSTM_HIDDENS, place_read(be, l.hiddens));
     take(d, LSTM_SAVED, place_read(be, l.saved));
+    fill_masked(d, LSTM_SAVED, 0.0f);
     if (back)
         run_back(be, d, &l);
     struct qn_buffer *all[] = {

@@ -11,6 +11,8 @@ struct lstm_shape {
     int extra;   /* floats between rows of every sequence */
     int history; /* rows of NaN before x and d_x */
     bool no_d_x, add_x, no_d_first, no_d_last; /* d_h0 and d_c0, d_last_* */
+    const int *n_real; /* [B], borrowed; NULL: all rows are real */
+    int sample;        /* number of sequence 0 in the masks */
 };
 
 enum lstm_array {
@@ -48,12 +50,14 @@ struct lstm_data {
 };
 
 /* Inputs are seeded normal numbers, weights small enough for gates that are not
- * all at their ends; outputs are zero. */
+ * all at their ends; outputs are zero. With n_real, rows of x and d_out that
+ * are not real are NaN, and so is all that forward has to write. */
 struct lstm_data *lstm_new(struct lstm_shape shape, uint64_t seed);
 void lstm_free(struct lstm_data *data);
 const char *lstm_array_name(enum lstm_array which);
 
-/* Run it; backward, too, when 'back'. Outputs replace what data holds. */
+/* Run it; backward, too, when 'back'. Outputs replace what data holds; rows of
+ * saved that are not real, and may be anything, as zeros. */
 void lstm_run(struct qn_backend *be, struct lstm_data *data, bool back);
 
 #endif

@@ -205,7 +205,7 @@ static void one_row_gives_finite_gradients(void **state)
 static void take_statistics(struct qn_backend *be, const struct qn_norm *norm,
                             struct sizes s)
 {
-    struct qn_batch split = {s.batch, s.steps, s.slices, 20};
+    struct qn_batch split = {s.batch, s.steps, s.slices, 20, NULL};
     struct qn_norm_job job = {.kernels = qn_kernels_best(),
                               .norm = norm,
                               .split = &split,

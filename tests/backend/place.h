@@ -33,6 +33,11 @@ float *place_read_seq(struct qn_backend *be, const struct qn_seq *seq);
 /* The real rows only, [batch, steps, width]. */
 float *place_read_rows(struct qn_backend *be, const struct qn_seq *seq);
 
+/* How many of 'steps' rows of each sequence are real, [batch]. Kind 0: none; 1:
+ * all; from 2 on: each sequence all, none, one, about half, or all but one,
+ * with another one first for each kind. */
+void place_lengths(int *n_real, int batch, int steps, int kind);
+
 void place_free(struct qn_backend *be, struct qn_buffer *buffer);
 
 #endif

@@ -26,7 +26,24 @@ static struct qn_block slice_of(const struct qn_batch *b, int slice)
 int qn_slice_rows(const struct qn_batch *batch, int slice)
 {
     struct qn_block all = slice_of(batch, slice);
-    return all.sequences * all.steps;
+    int rows = 0;
+    if (!batch->n_real)
+        return all.sequences * all.steps;
+    for (int b = all.first; b < all.first + all.sequences; b++)
+        rows += qn_block_real(&all, batch->n_real, b);
+    return rows;
+}
+
+bool qn_slice_first_row(const struct qn_batch *batch, int slice, int *b, int *t)
+{
+    struct qn_block all = slice_of(batch, slice);
+    int first = all.first;
+    int end = first + all.sequences;
+    while (first < end && qn_block_real(&all, batch->n_real, first) == 0)
+        first++;
+    *b = first;
+    *t = all.from;
+    return first < end;
 }
 
 static int divide_up(int n, int by)
@@ -80,4 +97,30 @@ int qn_largest_block(const struct qn_batch *batch)
             largest = rows > largest ? rows : largest;
         }
     return largest;
+}
+
+int qn_block_real(const struct qn_block *block, const int *n_real, int b)
+{
+    int end = block->from + block->steps;
+    int real = qn_real_steps(n_real, b, end) - block->from;
+    if (real < 0)
+        return 0;
+    return real < block->steps ? real : block->steps;
+}
+
+bool qn_block_is_masked(const struct qn_block *block, const int *n_real)
+{
+    for (int b = block->first; n_real && b < block->first + block->sequences;
+         b++)
+        if (qn_block_real(block, n_real, b) < block->steps)
+            return true;
+    return false;
+}
+
+struct qn_block qn_block_clip(const struct qn_block *block, const int *n_real)
+{
+    struct qn_block part = *block;
+    if (block->sequences == 1)
+        part.steps = qn_block_real(block, n_real, block->first);
+    return part;
 }

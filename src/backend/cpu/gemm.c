@@ -35,8 +35,22 @@ static bool too_far_apart(const struct qn_gemm *g)
     return g->lda > INT_MAX || g->ldc > INT_MAX;
 }
 
+/* Not every BLAS looks at beta then. */
+static void without_terms(const struct qn_gemm *g)
+{
+    for (size_t i = 0; i < (size_t)g->m; i++)
+        for (size_t j = 0; j < (size_t)g->n; j++) {
+            float *c = g->c + i * g->ldc + j;
+            *c = g->beta == 0.0f ? 0.0f : g->beta * *c;
+        }
+}
+
 void qn_gemm(const struct qn_gemm *g)
 {
+    if (g->k == 0) {
+        without_terms(g);
+        return;
+    }
     if (!g->trans_a && (g->m == 1 || too_far_apart(g))) {
         for (int i = 0; i < g->m; i++)
             one_row(g, (size_t)i);

@@ -7,7 +7,8 @@
 
 /* C[m,n] = op(A)[m,k] op(B)[k,n] + beta C, row-major. A stands in memory as
  * [m, k], or as [k, m] when trans_a; B as [k, n], or as [n, k] when trans_b;
- * rows lda, ldb, ldc floats apart. With beta 0 C may hold anything. */
+ * rows lda, ldb, ldc floats apart. With beta 0 C may hold anything; with k 0
+ * the product is 0. */
 struct qn_gemm {
     float *c;
     const float *a, *b;

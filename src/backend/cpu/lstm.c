@@ -55,9 +55,10 @@ static struct lstm_job open_job(struct qn_cpu *cpu, const struct qn_lstm *l)
         .layer = l,
         .product = {.kernels = cpu->kernels,
                     .x = l->x,
+                    .n_real = l->n_real,
                     .window = 1,
                     .outputs = 4 * hidden},
-        .batch = {l->x.batch, l->x.steps, slices, BLOCK_ROWS},
+        .batch = {l->x.batch, l->x.steps, slices, BLOCK_ROWS, l->n_real},
         .mask = qn_mask_of(&l->dropout),
         .hidden = hidden,
         .outputs = 4 * hidden,
@@ -165,10 +166,33 @@ static void forward_products(void *arg, int slice)
     }
 }
 
+/* Steps of sequence b before its end. */
+static int real_steps(const struct lstm_job *job, int b)
+{
+    return qn_real_steps(job->layer->n_real, b, job->batch.steps);
+}
+
+/* The part without the sequences at its two ends that are over at step t. */
+static struct qn_block running(const struct lstm_job *job,
+                               const struct qn_block *part, int t)
+{
+    struct qn_block run = *part;
+    while (run.sequences > 0 && t >= real_steps(job, run.first)) {
+        run.first++;
+        run.sequences--;
+    }
+    while (run.sequences > 0 &&
+           t >= real_steps(job, run.first + run.sequences - 1))
+        run.sequences--;
+    return run;
+}
+
 /* a[t] += W_hh h[t-1] for all sequences of the part. */
 static void add_recurrent(const struct lstm_job *job,
                           const struct qn_block *part, int t)
 {
+    if (part->sequences == 0)
+        return;
     const struct qn_lstm *l = job->layer;
     struct rows h = rows_before(job, l->hiddens, l->h0, part->first, t);
     struct qn_gemm product = {
@@ -202,14 +226,31 @@ static void forward_cell(const struct lstm_job *job, int b, int t)
     }
 }
 
+/* Behind the end of a sequence: h and c stay as they are. */
+static void masked_cell(const struct lstm_job *job, int b, int t)
+{
+    const struct qn_lstm *l = job->layer;
+    size_t bytes = job->hidden * sizeof(float);
+    size_t at = row_index(job, b, t) * job->hidden;
+    memcpy(qn_floats(l->cells) + at,
+           rows_before(job, l->cells, l->c0, b, t).data, bytes);
+    memcpy(qn_floats(l->hiddens) + at,
+           rows_before(job, l->hiddens, l->h0, b, t).data, bytes);
+    memset(qn_row(&l->out, b, t), 0, bytes);
+}
+
 static void forward_recurrence(void *arg, int task)
 {
     const struct lstm_job *job = arg;
     struct qn_block part = recurrence_of(job, task);
     for (int t = 0; t < part.steps; t++) {
-        add_recurrent(job, &part, t);
+        struct qn_block run = running(job, &part, t);
+        add_recurrent(job, &run, t);
         for (int b = part.first; b < part.first + part.sequences; b++)
-            forward_cell(job, b, t);
+            if (t < real_steps(job, b))
+                forward_cell(job, b, t);
+            else
+                masked_cell(job, b, t);
     }
 }
 
@@ -235,13 +276,13 @@ void qn_cpu_lstm(struct qn_backend *be, const struct qn_lstm *layer)
     }
 }
 
-/* The states [sequences, H] of the part; zeros when they are absent. */
-static void load_states(const struct lstm_job *job, float *to,
-                        struct qn_tensor from, const struct qn_block *part)
+/* The state [H] of sequence b; zeros when it is absent. */
+static void load_state(const struct lstm_job *job, float *to,
+                       struct qn_tensor from, int b)
 {
-    size_t bytes = (size_t)part->sequences * job->hidden * sizeof *to;
+    size_t bytes = job->hidden * sizeof *to;
     if (from.buffer)
-        memcpy(to, qn_floats(from) + (size_t)part->first * job->hidden, bytes);
+        memcpy(to, qn_floats(from) + (size_t)b * job->hidden, bytes);
     else
         memset(to, 0, bytes);
 }
@@ -269,10 +310,13 @@ static void backward_cell(const struct lstm_job *job, float *dh, float *dc,
     job->kernels->lstm_cell_grad(dc, dh, &cell);
 }
 
-/* dh = the gradient of h[t-1] through step t, W_hh^T da[t]. */
+/* dh = the gradient of h[t-1] through step t, W_hh^T da[t], for the sequences
+ * of the part. */
 static void backward_recurrent(const struct lstm_job *job, float *dh,
                                const struct qn_block *part, int t)
 {
+    if (part->sequences == 0)
+        return;
     struct qn_gemm product = {
         .c = dh,
         .a = job->product.y + row_index(job, part->first, t) * job->outputs,
@@ -287,6 +331,33 @@ static void backward_recurrent(const struct lstm_job *job, float *dh,
     qn_gemm(&product);
 }
 
+/* What comes straight into the last states of sequence b. */
+static void load_last(const struct lstm_job *job, float *dh, float *dc, int b)
+{
+    load_state(job, dh, job->grad->d_last_h, b);
+    load_state(job, dc, job->grad->d_last_c, b);
+}
+
+/* Step t of the part; dh and dc [sequences, H]. As long as a sequence is over
+ * its dh is undefined: what comes into its last states is taken at its last
+ * real step. Its rows of 'saved' become 0 for the products. */
+static void backward_cells(const struct lstm_job *job, float *dh, float *dc,
+                           const struct qn_block *part, int t)
+{
+    for (int i = 0; i < part->sequences; i++) {
+        int b = part->first + i;
+        int real = real_steps(job, b);
+        size_t at = (size_t)i * job->hidden;
+        if (t == real - 1)
+            load_last(job, dh + at, dc + at, b);
+        if (t < real)
+            backward_cell(job, dh + at, dc + at, b, t);
+        else
+            memset(job->product.y + row_index(job, b, t) * job->outputs, 0,
+                   job->outputs * sizeof(float));
+    }
+}
+
 static void backward_recurrence(void *arg, int task)
 {
     const struct lstm_job *job = arg;
@@ -294,16 +365,17 @@ static void backward_recurrence(void *arg, int task)
     struct qn_block part = recurrence_of(job, task);
     float *dh = task_work(job, task) + job->product_work;
     float *dc = dh + job->states_work;
-    load_states(job, dh, g->d_last_h, &part);
-    load_states(job, dc, g->d_last_c, &part);
     for (int t = part.steps - 1; t >= 0; t--) {
-        for (int i = 0; i < part.sequences; i++) {
-            size_t at = (size_t)i * job->hidden;
-            backward_cell(job, dh + at, dc + at, part.first + i, t);
-        }
+        backward_cells(job, dh, dc, &part, t);
+        struct qn_block run = running(job, &part, t);
+        float *first = dh + (size_t)(run.first - part.first) * job->hidden;
         if (t > 0 || g->d_h0.buffer)
-            backward_recurrent(job, dh, &part, t);
+            backward_recurrent(job, first, &run, t);
     }
+    for (int i = 0; i < part.sequences; i++)
+        if (real_steps(job, part.first + i) == 0)
+            load_last(job, dh + (size_t)i * job->hidden,
+                      dc + (size_t)i * job->hidden, part.first + i);
     store_states(job, g->d_h0, dh, &part);
     store_states(job, g->d_c0, dc, &part);
 }
@@ -335,10 +407,14 @@ static void copy_hiddens_before(const struct lstm_job *job, float *to,
                                 const struct qn_block *block)
 {
     const struct qn_lstm *l = job->layer;
+    size_t bytes = job->hidden * sizeof *to;
     for (int b = block->first; b < block->first + block->sequences; b++)
         for (int t = block->from; t < block->from + block->steps; t++) {
-            memcpy(to, rows_before(job, l->hiddens, l->h0, b, t).data,
-                   job->hidden * sizeof *to);
+            if (t < real_steps(job, b))
+                memcpy(to, rows_before(job, l->hiddens, l->h0, b, t).data,
+                       bytes);
+            else
+                memset(to, 0, bytes);
             to += job->hidden;
         }
 }
@@ -348,14 +424,15 @@ static void recurrent_weight_grad(const struct lstm_job *job,
                                   const struct qn_block *block, float *dw,
                                   float beta, float *work)
 {
-    copy_hiddens_before(job, work, block);
+    struct qn_block part = qn_block_clip(block, job->layer->n_real);
+    copy_hiddens_before(job, work, &part);
     struct qn_gemm product = {
         .c = dw,
-        .a = block_grads(job, block),
+        .a = block_grads(job, &part),
         .b = work,
         .m = (int)job->outputs,
         .n = (int)job->hidden,
-        .k = block->sequences * block->steps,
+        .k = part.sequences * part.steps,
         .lda = job->outputs,
         .ldb = job->hidden,
         .ldc = job->hidden,

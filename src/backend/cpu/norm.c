@@ -42,19 +42,39 @@ static const float *raw_rows(const struct qn_norm_job *job,
     return qn_floats(job->norm->raw) + first_row(job, block) * job->channels;
 }
 
+/* The first real row of the slice; NULL when it has none. */
 static const float *slice_row(const struct qn_norm_job *job, int slice)
 {
-    struct qn_block block = qn_block_at(job->split, slice, 0);
-    return raw_rows(job, &block);
+    struct qn_block row = {0, 1, 0, 1};
+    if (!qn_slice_first_row(job->split, slice, &row.first, &row.from))
+        return NULL;
+    return raw_rows(job, &row);
 }
 
-void qn_norm_take_block(const struct qn_norm_job *job, int slice,
-                        const struct qn_block *block)
+/* A block of rows that are all real; with several sequences, whole ones. */
+static void take_rows(const struct qn_norm_job *job, int slice,
+                      const struct qn_block *block)
 {
     double *sums = sums_of(job, slice);
     job->kernels->moments(
         sums, sums + job->channels, raw_rows(job, block), slice_row(job, slice),
         (size_t)(block->sequences * block->steps), job->channels);
+}
+
+void qn_norm_take_block(const struct qn_norm_job *job, int slice,
+                        const struct qn_block *block)
+{
+    const int *n_real = job->split->n_real;
+    if (!qn_block_is_masked(block, n_real)) {
+        take_rows(job, slice, block);
+        return;
+    }
+    for (int b = block->first; b < block->first + block->sequences; b++) {
+        struct qn_block one = {b, 1, block->from, block->steps};
+        struct qn_block real = qn_block_clip(&one, n_real);
+        if (real.steps > 0)
+            take_rows(job, slice, &real);
+    }
 }
 
 /* What some rows of one channel are like. */
@@ -97,10 +117,21 @@ static struct moments channel(const struct qn_norm_job *job, size_t j)
     return all;
 }
 
+/* Real rows of the segment. */
+static int n_rows(const struct qn_norm_job *job)
+{
+    int rows = 0;
+    for (int s = 0; s < job->split->slices; s++)
+        rows += qn_slice_rows(job->split, s);
+    return rows;
+}
+
 void qn_norm_finish(const struct qn_norm_job *job)
 {
     float *mean = qn_floats(job->norm->mean);
     float *var = qn_floats(job->norm->var);
+    if (n_rows(job) == 0)
+        return;
     for (size_t j = 0; j < job->channels; j++) {
         struct moments m = channel(job, j);
         mean[j] = (float)m.mean;
@@ -153,13 +184,13 @@ void qn_norm_add_sums(const struct qn_norm_job *job, int slice,
 }
 
 /* In evaluation mean and var are constants, and nothing goes back through them.
- */
+ * Nor does anything when no row is real. */
 void qn_norm_finish_grad(const struct qn_norm_job *job, float *d_gain,
                          float *d_shift)
 {
     size_t n = job->channels;
-    double rows = (double)job->split->sequences * (double)job->split->steps;
-    double share = job->norm->batch ? 1.0 / rows : 0.0;
+    int rows = n_rows(job);
+    double share = job->norm->batch && rows > 0 ? 1.0 / (double)rows : 0.0;
     for (size_t j = 0; j < n; j++) {
         double sum = 0.0;
         double dot = 0.0;
@@ -179,8 +210,12 @@ void qn_norm_block_grad(const struct qn_norm_job *job, float *dy,
 {
     struct qn_norm_map map = map_of(job);
     size_t n = job->channels;
-    const float *a = raw_rows(job, block);
-    dy += first_row(job, block) * n;
-    for (int r = 0; r < block->sequences * block->steps; r++)
-        job->kernels->norm_grad(dy + (size_t)r * n, a + (size_t)r * n, &map, n);
+    for (int b = block->first; b < block->first + block->sequences; b++) {
+        int real = qn_block_real(block, job->split->n_real, b);
+        for (int i = 0; i < real; i++) {
+            struct qn_block row = {b, 1, block->from + i, 1};
+            job->kernels->norm_grad(dy + first_row(job, &row) * n,
+                                    raw_rows(job, &row), &map, n);
+        }
+    }
 }

@@ -1,7 +1,8 @@
 /* norm.h - batch normalisation: the statistics of a segment, and the maps that
  * they make, both ways.
  *
- * A channel is one of the G*H pre-activations a; rows are [B, T, channels].
+ * A channel is one of the G*H pre-activations a; rows are [B, T, channels], of
+ * which only the real ones are looked at.
  * Sums are taken slice by slice and added in slice order, all of them kept in
  * double. The variance is made of differences from the first row of the slice,
  * not of squares of a, and slices are merged by their means (Chan et al. 1979):
@@ -31,7 +32,8 @@ size_t qn_norm_work(int slices, size_t channels);
 void qn_norm_open(struct qn_norm_job *job, float *work);
 
 /* Training, forward: take the rows of a block of the slice into its sums, then,
- * after all of them, make mean and var. raw must hold the slice's first row. */
+ * after all of them, make mean and var (without any row these stay as they
+ * are). raw must hold the slice's first row. */
 void qn_norm_take_block(const struct qn_norm_job *job, int slice,
                         const struct qn_block *block);
 void qn_norm_finish(const struct qn_norm_job *job);
@@ -51,7 +53,7 @@ void qn_norm_add_sums(const struct qn_norm_job *job, int slice,
  */
 void qn_norm_finish_grad(const struct qn_norm_job *job, float *d_gain,
                          float *d_shift);
-/* dy becomes the gradient of a, for all rows of the block. */
+/* dy becomes the gradient of a, for all real rows of the block. */
 void qn_norm_block_grad(const struct qn_norm_job *job, float *dy,
                         const struct qn_block *block);
 

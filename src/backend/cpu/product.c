@@ -47,21 +47,26 @@ static void copy_window(float *to, const struct qn_product *p, int b, int t)
                width * sizeof *to);
 }
 
-/* The windows of the block as a matrix [rows, n*D]. */
+/* The windows of the block as a matrix [rows, n*D]; zeros in rows that are not
+ * real: what lies there may be no number, and 0 times it none either. */
 static struct matrix windows(const struct qn_product *p,
                              const struct qn_block *block, float *work)
 {
-    if (p->window == 1 && evenly_spaced(&p->x, block)) {
+    if (p->window == 1 && evenly_spaced(&p->x, block) &&
+        !qn_block_is_masked(block, p->n_real)) {
         struct matrix as_it_is = {qn_row(&p->x, block->first, block->from),
                                   p->x.row_pitch};
         return as_it_is;
     }
     struct matrix copied = {work, window_floats(p)};
-    for (int b = block->first; b < block->first + block->sequences; b++)
-        for (int t = block->from; t < block->from + block->steps; t++) {
-            copy_window(work, p, b, t);
-            work += copied.pitch;
-        }
+    for (int b = block->first; b < block->first + block->sequences; b++) {
+        int real = qn_block_real(block, p->n_real, b);
+        for (int i = 0; i < real; i++, work += copied.pitch)
+            copy_window(work, p, b, block->from + i);
+        size_t masked = (size_t)(block->steps - real) * copied.pitch;
+        memset(work, 0, masked * sizeof *work);
+        work += masked;
+    }
     return copied;
 }
 
@@ -88,14 +93,17 @@ static void fill_bias(const struct qn_product *p, const struct qn_block *block)
 void qn_product_forward(const struct qn_product *p,
                         const struct qn_block *block, float *work)
 {
-    struct matrix x = windows(p, block, work);
+    struct qn_block part = qn_block_clip(block, p->n_real);
+    if (part.steps == 0)
+        return;
+    struct matrix x = windows(p, &part, work);
     if (p->bias)
-        fill_bias(p, block);
+        fill_bias(p, &part);
     struct qn_gemm product = {
-        .c = y_of(p, block),
+        .c = y_of(p, &part),
         .a = x.data,
         .b = p->weight,
-        .m = block->sequences * block->steps,
+        .m = part.sequences * part.steps,
         .n = (int)p->outputs,
         .k = (int)window_floats(p),
         .lda = x.pitch,
@@ -111,14 +119,15 @@ void qn_product_weight_grad(const struct qn_product *p,
                             const struct qn_block *block, float *dw, float beta,
                             float *work)
 {
-    struct matrix x = windows(p, block, work);
+    struct qn_block part = qn_block_clip(block, p->n_real);
+    struct matrix x = windows(p, &part, work);
     struct qn_gemm product = {
         .c = dw,
-        .a = y_of(p, block),
+        .a = y_of(p, &part),
         .b = x.data,
         .m = (int)p->outputs,
         .n = (int)window_floats(p),
-        .k = block->sequences * block->steps,
+        .k = part.sequences * part.steps,
         .lda = p->outputs,
         .ldb = x.pitch,
         .ldc = window_floats(p),
@@ -154,21 +163,45 @@ static void gather_taps(const struct qn_product *p, const struct qn_seq *d_x,
     }
 }
 
+/* Rows behind the end of their sequence get no gradient. */
+static void clear_masked(const struct qn_product *p,
+                         const struct qn_block *block, const struct qn_seq *d_x)
+{
+    size_t bytes = (size_t)d_x->width * sizeof(float);
+    for (int b = block->first; b < block->first + block->sequences; b++)
+        for (int i = qn_block_real(block, p->n_real, b); i < block->steps; i++)
+            memset(qn_row(d_x, b, block->from + i), 0, bytes);
+}
+
+/* Real steps of the sequence behind the part; of several, it has all. */
+static int steps_after(const struct qn_product *p, const struct qn_block *part)
+{
+    if (part->sequences > 1)
+        return 0;
+    int real = qn_real_steps(p->n_real, part->first, p->x.steps);
+    return real - part->from - part->steps;
+}
+
 void qn_product_input_grad(const struct qn_product *p,
                            const struct qn_block *block,
                            const struct qn_seq *d_x, bool add, float *work)
 {
+    struct qn_block part = qn_block_clip(block, p->n_real);
+    if (!add)
+        clear_masked(p, block, d_x);
+    if (part.steps == 0)
+        return;
     /* Later steps of the same sequence whose windows reach into the block. */
-    int after = p->x.steps - block->from - block->steps;
+    int after = steps_after(p, &part);
     int beyond = p->window - 1 < after ? p->window - 1 : after;
-    int n_windows = block->steps + beyond;
-    bool direct = p->window == 1 && evenly_spaced(d_x, block);
+    int n_windows = part.steps + beyond;
+    bool direct = p->window == 1 && evenly_spaced(d_x, &part);
     size_t pitch = direct ? d_x->row_pitch : window_floats(p);
     struct qn_gemm product = {
-        .c = direct ? qn_row(d_x, block->first, block->from) : work,
-        .a = y_of(p, block),
+        .c = direct ? qn_row(d_x, part.first, part.from) : work,
+        .a = y_of(p, &part),
         .b = p->weight,
-        .m = block->sequences * n_windows,
+        .m = part.sequences * n_windows,
         .n = (int)window_floats(p),
         .k = (int)p->outputs,
         .lda = p->outputs,
@@ -177,10 +210,10 @@ void qn_product_input_grad(const struct qn_product *p,
         .beta = direct && add ? 1.0f : 0.0f,
     };
     qn_gemm(&product);
-    if (direct)
-        return;
-    for (int i = 0; i < block->sequences; i++) {
-        struct qn_block one = {block->first + i, 1, block->from, block->steps};
+    for (int i = 0; !direct && i < part.sequences; i++) {
+        int b = part.first + i;
+        struct qn_block one = {b, 1, part.from,
+                               qn_block_real(&part, p->n_real, b)};
         gather_taps(p, d_x, work + (size_t)(i * n_windows) * pitch, &one,
                     n_windows, add);
     }

@@ -10,6 +10,10 @@
  * apart give n calls, each packing W.) With n = 1 and rows at one distance x is
  * that matrix as it is.
  *
+ * Where sequences end before their last step (n_real), rows of y behind the end
+ * are unspecified forward, must be 0 backward when a block has several
+ * sequences, and are not read else; those of x are never read.
+ *
  * A decoder is the same with n = 1. */
 #ifndef QN_BACKEND_CPU_PRODUCT_H
 #define QN_BACKEND_CPU_PRODUCT_H
@@ -20,6 +24,7 @@
 struct qn_product {
     const struct qn_kernels *kernels;
     struct qn_seq x;
+    const int *n_real; /* real steps of each sequence; NULL: all */
     int window;
     size_t outputs;
     const float *weight;
@@ -41,8 +46,9 @@ void qn_product_forward(const struct qn_product *p,
 void qn_product_weight_grad(const struct qn_product *p,
                             const struct qn_block *block, float *dw, float beta,
                             float *work);
-/* d_x of the block's rows = the gradient, or += when add. It reads y of the
- * block and of the n - 1 steps after it. */
+/* d_x of the block's rows = the gradient, or += when add; 0, or as it was, in
+ * rows that are not real. It reads y of the block and of the n - 1 steps after
+ * it. */
 void qn_product_input_grad(const struct qn_product *p,
                            const struct qn_block *block,
                            const struct qn_seq *d_x, bool add, float *work);

@@ -11,6 +11,8 @@
  * pass makes the gates, a sequence a task. */
 #include "backend/cpu/qrnn.h"
 
+#include <string.h>
+
 static void zone_out(const struct qn_qrnn_job *job, float *f, int b, int t)
 {
     const struct qn_tensor *keep = &job->layer->zoneout_keep;
@@ -49,12 +51,24 @@ static void forward_step(const struct qn_qrnn_job *job, int b, int t)
     }
 }
 
+/* Behind the end of a sequence: c stays as it is. */
+static void masked_step(const struct qn_qrnn_job *job, int b, int t)
+{
+    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t);
+    memcpy(cell.c, cell.prev, job->hidden * sizeof *cell.c);
+    memset(qn_row(&job->layer->out, b, t), 0, job->hidden * sizeof(float));
+}
+
 static void forward_cells(const struct qn_qrnn_job *job,
                           const struct qn_block *block)
 {
-    for (int b = block->first; b < block->first + block->sequences; b++)
-        for (int t = block->from; t < block->from + block->steps; t++)
-            forward_step(job, b, t);
+    for (int b = block->first; b < block->first + block->sequences; b++) {
+        int real = qn_block_real(block, job->layer->n_real, b);
+        for (int i = 0; i < real; i++)
+            forward_step(job, b, block->from + i);
+        for (int i = real; i < block->steps; i++)
+            masked_step(job, b, block->from + i);
+    }
 }
 
 static void forward_product(const struct qn_qrnn_job *job,

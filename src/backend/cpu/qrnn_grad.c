@@ -77,6 +77,16 @@ static void backward_step(const struct qn_qrnn_job *job,
     take_sums(job, s, cell.gates, b, t);
 }
 
+/* Products of several sequences at once read all their rows. */
+static void clear_masked(const struct qn_qrnn_job *job,
+                         const struct qn_block *block, int b, int real)
+{
+    float *gates =
+        job->saved + qn_qrnn_row(job, b, block->from + real) * job->outputs;
+    size_t rows = (size_t)(block->steps - real);
+    memset(gates, 0, rows * job->outputs * sizeof *gates);
+}
+
 /* The steps of sequence b in the block, last first. Blocks of one sequence come
  * in that order too, with dc handed on between them. */
 static void backward_sequence_part(const struct qn_qrnn_job *job,
@@ -86,14 +96,16 @@ static void backward_sequence_part(const struct qn_qrnn_job *job,
     const struct qn_qrnn_grad *g = job->grad;
     size_t bytes = job->hidden * sizeof(float);
     size_t at = (size_t)b * job->hidden;
+    int real = qn_block_real(block, job->layer->n_real, b);
     if (block->from + block->steps == job->batch.steps) {
         if (g->d_last_c.buffer)
             memcpy(s->dc, qn_floats(g->d_last_c) + at, bytes);
         else
             memset(s->dc, 0, bytes);
     }
-    for (int t = block->from + block->steps - 1; t >= block->from; t--)
-        backward_step(job, s, b, t);
+    clear_masked(job, block, b, real);
+    for (int i = real - 1; i >= 0; i--)
+        backward_step(job, s, b, block->from + i);
     if (block->from == 0 && g->d_c0.buffer)
         memcpy(qn_floats(g->d_c0) + at, s->dc, bytes);
 }
