@@ -14,6 +14,9 @@
 
 enum { VOCAB = 7, BATCH = 3, STEPS = 6 };
 
+/* Of documents: the last is padding and nothing else. */
+static const int N_REAL[BATCH] = {4, 6, 0};
+
 struct net {
     struct qn_backend *be;
     struct qn_model *m;
@@ -30,10 +33,14 @@ static void open_net(struct net *net, const char *backend,
     net->m = qn_test_model(net->be, spec, VOCAB);
     net->p = qn_test_pass(net->m, BATCH, STEPS, true);
     net->ids = qn_test_ids(n, VOCAB, 3);
-    net->targets = qn_test_ids(n, VOCAB, 4);
+    bool classify = spec->task == QN_TASK_CLASSIFY;
+    net->targets = qn_test_ids(n, classify ? 2 : VOCAB, 4);
     net->targets[2] = -1; /* one that does not count */
-    net->seg =
-        (struct qn_segment){net->ids, net->targets, STEPS, NULL, 11, 5, 40};
+    net->seg = (struct qn_segment){
+        net->ids, net->targets, STEPS, classify ? N_REAL : NULL, 11, 5, 40};
+    if (classify) {
+        return; /* documents begin from nothing */
+    }
     /* A state and a context that are not zero. */
     (void)qn_test_forward(net->m, net->p, &net->seg);
     qn_pass_carry(net->p);
@@ -204,6 +211,30 @@ static void gradients_are_slopes_of_lstms(void **state)
     check(&spec);
 }
 
+static void gradients_are_slopes_of_classifiers(void **state)
+{
+    (void)state;
+    struct qn_spec spec =
+        QN_SPEC("task=classify", "data.vectors=there", "model.hidden=6",
+                "model.embed=5", "model.layers=3", "model.window=3,2,1",
+                "model.activation=delu", "model.alpha=1", "model.dropout=0.3");
+    check(&spec);
+    spec = QN_SPEC("task=classify", "model.hidden=6", "model.embed=5",
+                   "model.activation=tanh", "model.pooling=ifo",
+                   "model.dense=true", "model.zoneout=0.2",
+                   "model.embed_dropout=0.3");
+    check(&spec);
+    /* Larger weights bend less what few rows normalise. */
+    spec = QN_SPEC("task=classify", "data.vectors=there", "model.hidden=6",
+                   "model.embed=5", "model.activation=tanh",
+                   "model.batch_norm=true", "model.init.gain=2");
+    check(&spec);
+    spec = QN_SPEC("task=classify", "model.cell=lstm", "model.hidden=6",
+                   "model.embed=5", "model.dense=true", "model.dropout=0.3",
+                   "model.init.gain=2");
+    check(&spec);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +244,7 @@ int main(void)
         cmocka_unit_test(gradients_are_slopes_with_a_bias_for_each_step),
         cmocka_unit_test(gradients_are_slopes_of_dense_stacks),
         cmocka_unit_test(gradients_are_slopes_of_lstms),
+        cmocka_unit_test(gradients_are_slopes_of_classifiers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

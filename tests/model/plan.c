@@ -201,6 +201,13 @@ static struct qn_spec middling(void)
                    "model.window=5,2", "batch=6", "seq=9");
 }
 
+static struct qn_spec classifying(void)
+{
+    return QN_SPEC("task=classify", "data.vectors=there", "model.hidden=12",
+                   "model.embed=20", "model.layers=3", "model.window=5,2",
+                   "batch=6");
+}
+
 /* Activations, parameters and gradients to the byte. */
 static void check_plan(const struct qn_spec *spec)
 {
@@ -211,6 +218,8 @@ static void check_plan(const struct qn_spec *spec)
     meter_backend(be, &ops);
     struct qn_model *m = qn_test_model(be, spec, 17);
     assert_int_equal(plan.parameters + plan.gradients, meter.n_floats * 4);
+    assert_int_equal(plan.parameters, 4 * (qn_model_weights(m).count +
+                                           qn_model_vectors(m).count));
     assert_int_equal(plan.gradients, 4 * qn_model_grads(m).count);
     assert_int_equal(plan.moments, 2 * plan.gradients);
     meter.n_floats = 0;
@@ -224,7 +233,8 @@ static void check_plan(const struct qn_spec *spec)
                                      plan.evaluation + plan.workspace +
                                      plan.saving);
     size_t carried = 4 * qn_pass_state_len(train);
-    size_t weights = 2 * plan.parameters;
+    /* Word vectors are saved as they came. */
+    size_t weights = 2 * 4 * qn_model_weights(m).count;
     size_t state = plan.moments + carried;
     /* Weights in two orders; then moments and carried state are on the host at
      * once. */
@@ -244,6 +254,10 @@ static void the_plan_is_what_is_allocated(void **state)
         spec = qn_test_kind(kind);
         check_plan(&spec);
     }
+    spec = classifying();
+    check_plan(&spec);
+    spec.model.dense = true;
+    check_plan(&spec);
 }
 
 /* A step in training, dropout off: the cpu backend's workspace after it. */

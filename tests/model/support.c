@@ -97,6 +97,19 @@ static void move_param(struct qn_model *m, const struct qn_param *p,
     free(values);
 }
 
+/* Word vectors of size 1, to a model that wants some. */
+static void set_vectors(struct qn_model *m)
+{
+    size_t n = qn_model_vectors(m).count;
+    if (n == 0) {
+        return;
+    }
+    float *table = qn_xcalloc(n, sizeof *table);
+    qn_fill_normal(table, n, 1.0, 77);
+    qn_model_set_vectors(m, table);
+    free(table);
+}
+
 struct qn_model *qn_test_model(struct qn_backend *be,
                                const struct qn_spec *spec, int vocab)
 {
@@ -115,6 +128,7 @@ struct qn_model *qn_test_model(struct qn_backend *be,
         }
     }
     qn_param_list_fini(&list);
+    set_vectors(m);
     return m;
 }
 

@@ -20,7 +20,7 @@ struct qn_spec qn_test_kind(int i);
 
 struct qn_backend *qn_test_backend(const char *name);
 /* Initialised from seed 1; biases made unequal to 0 and running statistics to
- * 0 and 1 as well. */
+ * 0 and 1 as well; word vectors drawn. */
 struct qn_model *qn_test_model(struct qn_backend *be,
                                const struct qn_spec *spec, int vocab);
 struct qn_pass *qn_test_pass(struct qn_model *m, int batch, int steps,
