@@ -57,14 +57,14 @@ bool qn_split_parse(const char *name, enum qn_split *out)
     return false;
 }
 
-static bool is_set(const char *text)
+bool qn_corpus_is_set(const char *text)
 {
     return text != NULL && text[0] != '\0';
 }
 
-static bool has_path(const struct qn_corpus_spec *spec, enum qn_split split)
+bool qn_corpus_has_path(const struct qn_corpus_spec *spec, enum qn_split split)
 {
-    return is_set(spec->path[split]);
+    return qn_corpus_is_set(spec->path[split]);
 }
 
 static void to_lower(struct qn_bytes *text)
@@ -124,8 +124,8 @@ static enum qn_status read_split(struct opening *o, enum qn_split split,
     return QN_OK;
 }
 
-static enum qn_status check_fractions(const double cut[QN_N_SPLITS],
-                                      struct qn_err *err)
+enum qn_status qn_corpus_check_fractions(const double cut[QN_N_SPLITS],
+                                         struct qn_err *err)
 {
     for (int i = QN_VALID; i < QN_N_SPLITS; i++) {
         if (!(cut[i] >= 0 && cut[i] < 1)) {
@@ -175,17 +175,19 @@ static enum qn_status cut_splits(struct opening *o, struct qn_err *err)
 {
     double cut[QN_N_SPLITS] = {0};
     for (int i = QN_VALID; i < QN_N_SPLITS; i++) {
-        cut[i] = has_path(o->spec, (enum qn_split)i) ? 0 : o->spec->fraction[i];
+        cut[i] = qn_corpus_has_path(o->spec, (enum qn_split)i)
+                     ? 0
+                     : o->spec->fraction[i];
     }
-    enum qn_status status = check_fractions(cut, err);
-    if (status != QN_OK || !has_path(o->spec, QN_TRAIN)) {
+    enum qn_status status = qn_corpus_check_fractions(cut, err);
+    if (status != QN_OK || !qn_corpus_has_path(o->spec, QN_TRAIN)) {
         return status;
     }
     const struct span *train = &o->span[QN_TRAIN];
     size_t n = 0;
     (void)qn_symbols_count(o->spec->kind, train->text, train->len, &n, NULL);
     for (int i = QN_N_SPLITS - 1; i >= QN_VALID; i--) {
-        if (!has_path(o->spec, (enum qn_split)i)) {
+        if (!qn_corpus_has_path(o->spec, (enum qn_split)i)) {
             cut_split(o, (enum qn_split)i, qn_split_cut(cut[i], n));
         }
     }
@@ -227,21 +229,24 @@ static enum qn_status learn_vocab(struct opening *o, struct qn_err *err)
     return QN_OK;
 }
 
-static enum qn_status check_size(const struct opening *o, struct qn_err *err)
+enum qn_status qn_corpus_check_size(const struct qn_corpus_spec *spec,
+                                    const struct qn_vocab *vocab,
+                                    bool added_unk, struct qn_err *err)
 {
-    const struct qn_corpus_spec *spec = o->spec;
-    const struct qn_vocab *v = o->corpus->vocab;
-    int size = qn_vocab_size(v);
+    int size = qn_vocab_size(vocab);
     if (spec->vocab_size == 0 || spec->vocab_size == size) {
         return QN_OK;
     }
-    return qn_fail(err, QN_EUSAGE,
-                   "data.vocab_size is %d, the text has %d %s%s",
-                   spec->vocab_size, size, kinds[spec->kind].counts,
-                   !o->added_unk                  ? ""
-                   : spec->kind == QN_SYMBOL_WORD ? ", counting the one for "
-                                                    "unknown words"
-                                                  : ", counting <unk>");
+    const char *unk = "";
+    if (added_unk) {
+        unk = spec->kind == QN_SYMBOL_WORD
+                  ? ", counting the one for unknown words"
+                  : ", counting <unk>";
+    }
+    return qn_fail(err, QN_EUSAGE, "data.vocab_size is %d, %s %d %s%s",
+                   spec->vocab_size,
+                   spec->documents ? "the documents have" : "the text has",
+                   size, kinds[spec->kind].counts, unk);
 }
 
 static enum qn_status take_vocab(struct opening *o, struct qn_err *err)
@@ -258,7 +263,9 @@ static enum qn_status take_vocab(struct opening *o, struct qn_err *err)
                        kinds[spec->kind].level,
                        kinds[qn_vocab_kind(spec->vocab)].holds);
     }
-    return status == QN_OK ? check_size(o, err) : status;
+    return status == QN_OK
+               ? qn_corpus_check_size(spec, o->corpus->vocab, o->added_unk, err)
+               : status;
 }
 
 static enum qn_status encode_splits(struct opening *o, struct qn_err *err)
@@ -306,8 +313,8 @@ static enum qn_status check_words(const struct qn_corpus_spec *spec,
     if (status == QN_OK) {
         status = check_name("data.unk", spec->unk, err);
     }
-    const char *eos = is_set(spec->eos) ? spec->eos : QN_EOS_NAME;
-    const char *unk = is_set(spec->unk) ? spec->unk : QN_UNK_NAME;
+    const char *eos = qn_corpus_is_set(spec->eos) ? spec->eos : QN_EOS_NAME;
+    const char *unk = qn_corpus_is_set(spec->unk) ? spec->unk : QN_UNK_NAME;
     if (status == QN_OK && qn_str_eq(eos, unk)) {
         return qn_fail(err, QN_EUSAGE, "data.eos and data.unk are both \"%s\"",
                        eos);
@@ -315,16 +322,13 @@ static enum qn_status check_words(const struct qn_corpus_spec *spec,
     return status;
 }
 
-static enum qn_status fill(struct opening *o, struct qn_err *err)
+static enum qn_status fill_text(struct opening *o, struct qn_err *err)
 {
     if (o->spec->kind == QN_SYMBOL_WORD && check_words(o->spec, err) != QN_OK) {
         return QN_EUSAGE;
     }
-    if (!has_path(o->spec, QN_TRAIN) && o->spec->vocab == NULL) {
-        return qn_fail(err, QN_EUSAGE, "data.train names no text");
-    }
     for (int i = 0; i < QN_N_SPLITS; i++) {
-        if (!has_path(o->spec, (enum qn_split)i)) {
+        if (!qn_corpus_has_path(o->spec, (enum qn_split)i)) {
             continue;
         }
         enum qn_status status = read_split(o, (enum qn_split)i, err);
@@ -339,19 +343,31 @@ static enum qn_status fill(struct opening *o, struct qn_err *err)
     return status == QN_OK ? encode_splits(o, err) : status;
 }
 
+static enum qn_status open_text(struct opening *o, struct qn_err *err)
+{
+    for (int i = 0; i < QN_N_SPLITS; i++) {
+        o->span[i].text = "";
+    }
+    enum qn_status status = fill_text(o, err);
+    for (int i = 0; i < QN_N_SPLITS; i++) {
+        qn_bytes_free(&o->file[i]);
+    }
+    return status;
+}
+
 enum qn_status qn_corpus_open(const struct qn_corpus_spec *spec,
                               struct qn_log *log, struct qn_corpus **out,
                               struct qn_err *err)
 {
+    if (!qn_corpus_has_path(spec, QN_TRAIN) && spec->vocab == NULL) {
+        return qn_fail(err, QN_EUSAGE, "data.train names no %s",
+                       spec->documents ? "documents" : "text");
+    }
     struct qn_corpus *c = qn_xcalloc(1, sizeof *c);
     struct opening o = {.spec = spec, .log = log, .corpus = c};
-    for (int i = 0; i < QN_N_SPLITS; i++) {
-        o.span[i].text = "";
-    }
-    enum qn_status status = fill(&o, err);
-    for (int i = 0; i < QN_N_SPLITS; i++) {
-        qn_bytes_free(&o.file[i]);
-    }
+    enum qn_status status = spec->documents
+                                ? qn_corpus_fill_documents(c, spec, log, err)
+                                : open_text(&o, err);
     if (status != QN_OK) {
         qn_corpus_free(c);
         return status;
