@@ -21,6 +21,7 @@ enum qn_option {
     QN_OPT_PRESET,
     QN_OPT_CHECKPOINT,
     QN_OPT_SPLIT,
+    QN_OPT_TEXT,
     QN_OPT_OF,
     QN_OPT_NEAR,
     QN_OPT_PROMPT,

@@ -4,7 +4,7 @@
  * of the largest shape that is measured. model_gflops: 6 x parameters without
  * embeddings x tokens/s, of the fastest step: both are then what the machine
  * can, not what others leave of it. A seeded stream of random ids stands for a
- * text; no run is made.
+ * text, and rows of 256 of them, all real, for documents; no run is made.
  */
 #include "app/commands.h"
 
@@ -26,6 +26,7 @@
 #define SEED 1
 #define PRODUCTS 9
 #define DEFAULT_STEPS 5
+#define DOCUMENT 256 /* words, about what a review has */
 
 struct result {
     const char *preset;
@@ -39,13 +40,54 @@ struct rig {
     struct qn_model *model;
     struct qn_pass *pass;
     struct qn_optim optim;
-    int32_t *ids; /* [batch, seq + 1] cut into ids and targets */
-    int32_t *targets;
+    int32_t *ids;     /* [batch, steps] */
+    int32_t *targets; /* the same, or the labels [batch] of documents */
 };
+
+static bool of_documents(const struct qn_spec *spec)
+{
+    return spec->task == QN_TASK_CLASSIFY;
+}
+
+/* Symbols of a stream, or words of a document, in one training step. */
+static int steps_of(const struct qn_spec *spec)
+{
+    return of_documents(spec) ? DOCUMENT : spec->seq;
+}
 
 static int symbols_of(const struct qn_spec *spec)
 {
     return spec->data.vocab_size > 0 ? spec->data.vocab_size : SYMBOLS;
+}
+
+static void fill_batch(struct rig *r, const struct qn_spec *spec)
+{
+    size_t n = (size_t)spec->batch * (size_t)steps_of(spec);
+    int n_symbols = symbols_of(spec);
+    int n_labels = of_documents(spec) ? 2 : n_symbols;
+    r->ids = qn_xcalloc(n, sizeof *r->ids);
+    r->targets = qn_xcalloc(n, sizeof *r->targets);
+    uint64_t key = qn_rng_key(SEED, 0, 0, QN_RNG_SAMPLE);
+    for (size_t i = 0; i < n; i++) {
+        r->ids[i] = (int32_t)(qn_rng_uniform(key, i) * n_symbols);
+        r->targets[i] = (int32_t)(qn_rng_uniform(key, i + 1) * n_labels);
+    }
+}
+
+/* Word vectors that stand for those of a file. */
+static void fill_vectors(struct qn_model *m)
+{
+    struct qn_tensor vectors = qn_model_vectors(m);
+    if (vectors.count == 0) {
+        return;
+    }
+    uint64_t key = qn_rng_key(SEED, 0, 0, QN_RNG_INIT);
+    float *table = qn_xcalloc(vectors.count, sizeof *table);
+    for (size_t i = 0; i < vectors.count; i++) {
+        table[i] = (float)qn_rng_normal(key, i);
+    }
+    qn_model_set_vectors(m, table);
+    free(table);
 }
 
 static enum qn_status rig_init(struct rig *r, const struct qn_train_env *env,
@@ -59,22 +101,15 @@ static enum qn_status rig_init(struct rig *r, const struct qn_train_env *env,
     }
     if (status == QN_OK) {
         qn_model_init(r->model, SEED);
-        status =
-            qn_pass_new(r->model, spec->batch, spec->seq, true, &r->pass, err);
+        fill_vectors(r->model);
+        status = qn_pass_new(r->model, spec->batch, steps_of(spec), true,
+                             &r->pass, err);
     }
     if (status == QN_OK) {
         status = qn_optim_init(&r->optim, r->be, spec,
                                qn_model_trained(r->model).count, err);
     }
-    size_t n = (size_t)spec->batch * (size_t)spec->seq;
-    r->ids = qn_xcalloc(n, sizeof *r->ids);
-    r->targets = qn_xcalloc(n, sizeof *r->targets);
-    int n_symbols = symbols_of(spec);
-    uint64_t key = qn_rng_key(SEED, 0, 0, QN_RNG_SAMPLE);
-    for (size_t i = 0; i < n; i++) {
-        r->ids[i] = (int32_t)(qn_rng_uniform(key, i) * n_symbols);
-        r->targets[i] = (int32_t)(qn_rng_uniform(key, i + 1) * n_symbols);
-    }
+    fill_batch(r, spec);
     return status;
 }
 
@@ -95,7 +130,7 @@ static enum qn_status step(struct rig *r, const struct qn_spec *spec, int64_t t,
     const struct qn_backend_ops *ops = r->be->ops;
     struct qn_segment segment = {.ids = r->ids,
                                  .targets = r->targets,
-                                 .steps = spec->seq,
+                                 .steps = steps_of(spec),
                                  .seed = SEED,
                                  .step = (uint64_t)t};
     struct qn_step_result result;
@@ -108,6 +143,9 @@ static enum qn_status step(struct rig *r, const struct qn_spec *spec, int64_t t,
     ops->update(r->be, &update, qn_model_trained(r->model), grads, r->optim.m,
                 r->optim.v);
     qn_pass_carry(r->pass);
+    if (of_documents(spec)) {
+        qn_pass_restart(r->pass);
+    }
     return ops->step_end(r->be, &result, err);
 }
 
@@ -118,7 +156,7 @@ static double flops_per_token(const struct qn_spec *spec)
     struct qn_param_list list;
     qn_param_list_init(&list, spec, symbols_of(spec));
     double n = 0;
-    for (int i = 1; i < list.n; i++) { /* 0 is the embedding */
+    for (int i = list.first_layer; i < list.n; i++) {
         const struct qn_param *p = &list.items[i];
         bool of_step = p->n_dims == 2 && qn_ends_with(p->name, ".bias");
         size_t met = of_step ? p->dim[1] : p->count;
@@ -146,7 +184,7 @@ static enum qn_status measure_training(const struct qn_train_env *env,
     }
     rig_fini(&r);
     if (status == QN_OK) {
-        result->tokens_per_s = (double)spec->batch * spec->seq / best;
+        result->tokens_per_s = (double)spec->batch * steps_of(spec) / best;
         result->model_gflops =
             flops_per_token(spec) * result->tokens_per_s / 1e9;
     }
@@ -156,7 +194,7 @@ static enum qn_status measure_training(const struct qn_train_env *env,
 /* Operations a second of one product of this shape, in 1e9. */
 static double measure_product(struct qn_pool *pool, const struct qn_spec *spec)
 {
-    int m = spec->batch * spec->seq;
+    int m = spec->batch * steps_of(spec);
     int n = 4 * spec->model.hidden;
     int k = 2 * spec->model.hidden;
     size_t a_len = (size_t)m * (size_t)k;
@@ -208,6 +246,8 @@ static void print_json(struct qn_out *out, double sgemm, int threads,
     for (int i = 0; i < n; i++) {
         qn_json_object(&j);
         qn_json_kstring(&j, "preset", r[i].preset);
+        qn_json_kint(&j, "batch", r[i].spec.batch);
+        qn_json_kint(&j, "seq", steps_of(&r[i].spec));
         qn_json_kdouble(&j, "tokens_per_s", r[i].tokens_per_s);
         qn_json_kdouble(&j, "model_gflops", r[i].model_gflops);
         qn_json_kdouble(&j, "ratio", r[i].model_gflops / sgemm);
@@ -226,8 +266,12 @@ static void print_text(struct qn_out *out, double sgemm, int threads,
                        sgemm, threads, qn_backend_blas_kernel());
     for (int i = 0; i < n; i++) {
         (void)qn_out_linef(
-            out, "%-24s %10.0f tokens/s %8.1f GFLOP/s  ratio %.3f", r[i].preset,
+            out, "%-27s %9.0f tokens/s %7.1f GFLOP/s  ratio %.3f", r[i].preset,
             r[i].tokens_per_s, r[i].model_gflops, r[i].model_gflops / sgemm);
+        if (of_documents(&r[i].spec)) {
+            (void)qn_out_linef(out, "    of %d documents of %d words, all real",
+                               r[i].spec.batch, DOCUMENT);
+        }
     }
 }
 

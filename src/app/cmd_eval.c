@@ -1,6 +1,7 @@
-/* cmd_eval.c - quern eval: the loss of a run's weights on a split. */
+/* cmd_eval.c - quern eval: the loss of a run's weights, or labels for texts. */
 #include "app/commands.h"
 
+#include "app/classify.h"
 #include "app/measured.h"
 #include "app/out.h"
 #include "lab/note_text.h"
@@ -36,26 +37,41 @@ static void print_text(struct qn_out *out, const struct qn_measured *m,
         (long long)e->predictions, e->predictions == 1 ? "" : "s", e->seconds);
 }
 
+static int evaluate(struct qn_measured *m, const struct qn_args *args,
+                    struct qn_out *out)
+{
+    struct qn_err err;
+    struct qn_evaluation e;
+    enum qn_split split = QN_VALID;
+    enum qn_status status = qn_measured_split(args, &split, &err);
+    if (status == QN_OK) {
+        status = qn_measure_evaluate(m->measure, split, &e, &err);
+    }
+    if (status != QN_OK) {
+        return qn_give_up(status, &err);
+    }
+    if (args->option[QN_OPT_JSON] != NULL) {
+        print_json(out, m, &e);
+    } else {
+        print_text(out, m, &e);
+    }
+    return QN_EXIT_OK;
+}
+
 int qn_cmd_eval(const struct qn_args *args)
 {
     struct qn_err err;
     struct qn_measured m;
-    struct qn_evaluation e;
-    enum qn_split split = QN_VALID;
     struct qn_out out = {.failed = false};
+    int result;
     enum qn_status status = qn_measured_open(&m, args, &err);
-    if (status == QN_OK) {
-        status = qn_measured_split(args, &split, &err);
+    if (status != QN_OK) {
+        result = qn_give_up(status, &err);
+    } else if (args->option[QN_OPT_TEXT] != NULL) {
+        result = qn_classify_lines(&m, args, &out);
+    } else {
+        result = evaluate(&m, args, &out);
     }
-    if (status == QN_OK) {
-        status = qn_measure_evaluate(m.measure, split, &e, &err);
-    }
-    if (status == QN_OK && args->option[QN_OPT_JSON] != NULL) {
-        print_json(&out, &m, &e);
-    } else if (status == QN_OK) {
-        print_text(&out, &m, &e);
-    }
-    int result = status == QN_OK ? QN_EXIT_OK : qn_give_up(status, &err);
     qn_measured_fini(&m);
     return qn_out_close(&out, result);
 }

@@ -5,18 +5,24 @@
 #include "app/context.h"
 #include "app/out.h"
 #include "model/params.h"
+#include "model/size.h"
 #include "train/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The size of the vocabulary: data.vocab_size, else the training text's. */
+/* The size of the vocabulary: data.vocab_size, else the training text's. With
+ * word vectors that are not trained no parameter depends on it. */
 static enum qn_status count_symbols(const struct qn_context *c,
                                     const struct qn_spec *spec, int *vocab,
                                     struct qn_err *err)
 {
     if (spec->data.vocab_size > 0) {
         *vocab = spec->data.vocab_size;
+        return QN_OK;
+    }
+    if (spec->data.vectors[0] != '\0') {
+        *vocab = 1;
         return QN_OK;
     }
     struct qn_corpus *corpus = NULL;
@@ -31,12 +37,24 @@ static enum qn_status count_symbols(const struct qn_context *c,
     return QN_OK;
 }
 
+/* Numbers that 'all' counts and no tensor holds: initial states, of a
+ * classifier. */
+static size_t n_states(const struct qn_param_list *list)
+{
+    size_t sum = 0;
+    for (int i = 0; i < list->n; i++) {
+        sum = qn_size_add(sum, list->items[i].count);
+    }
+    return list->all - sum;
+}
+
 static void print_json(struct qn_out *out, const struct qn_param_list *list)
 {
     struct qn_json j = {.comma = false};
     qn_json_object(&j);
     qn_json_kint(&j, "all", (int64_t)list->all);
     qn_json_kint(&j, "trainable", (int64_t)list->trainable);
+    qn_json_kint(&j, "states", (int64_t)n_states(list));
     qn_json_key(&j, "tensors");
     qn_json_array(&j);
     for (int i = 0; i < list->n; i++) {
@@ -68,6 +86,10 @@ static void print_text(struct qn_out *out, const struct qn_param_list *list)
         (void)qn_out_linef(out, "%-24s %-20s %12zu", p->name, shape.text,
                            p->count);
         qn_str_free(&shape);
+    }
+    if (n_states(list) > 0) {
+        (void)qn_out_linef(out, "%-45s %12zu",
+                           "initial states, which stay zeros", n_states(list));
     }
     (void)qn_out_linef(out, "%-45s %12zu", "all, as the paper counts",
                        list->all);

@@ -22,6 +22,9 @@ static void print_json(struct qn_out *out, const struct qn_run_summary *r)
         qn_json_object(&j);
         qn_json_kint(&j, "step", r->best_step);
         qn_json_kdouble(&j, "loss", r->best_loss);
+        if (r->of_labels) {
+            qn_json_kdouble(&j, "accuracy", r->best_accuracy);
+        }
         qn_json_end_object(&j);
     } else {
         qn_json_null(&j);

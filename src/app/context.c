@@ -73,8 +73,9 @@ enum qn_status qn_context_spec(const struct qn_args *args, struct qn_spec *out,
 enum qn_status qn_context_shape(const struct qn_args *args, struct qn_spec *out,
                                 struct qn_err *err)
 {
-    enum qn_status status = make_spec(args, "builtin:kjv", out, err);
-    if (status != QN_OK || out->data.vocab_size > 0) {
+    enum qn_status status = make_spec(args, "(not read)", out, err);
+    if (status != QN_OK || out->data.vocab_size > 0 ||
+        out->data.vectors[0] != '\0') {
         return status;
     }
     return make_spec(args, NULL, out, err);

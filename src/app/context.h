@@ -18,7 +18,8 @@ void qn_context_fini(struct qn_context *c);
 /* Defaults < preset < KEY=VALUE of the command line. */
 enum qn_status qn_context_spec(const struct qn_args *args, struct qn_spec *out,
                                struct qn_err *err);
-/* The same; data.train may be missing where data.vocab_size is given. */
+/* The same; data.train may be missing where data.vocab_size is given, or word
+ * vectors that are not trained. */
 enum qn_status qn_context_shape(const struct qn_args *args, struct qn_spec *out,
                                 struct qn_err *err);
 /* The settings of a run as it began, and KEY=VALUE over them. */

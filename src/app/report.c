@@ -50,6 +50,11 @@ static void end_event(struct qn_report *r)
     put_line(r, r->line.text.text);
 }
 
+static bool is_classifier(const struct qn_trainer *t)
+{
+    return qn_spec_reading(qn_trainer_spec(t)) == QN_READ_ACCURACY;
+}
+
 static void json_step(struct qn_report *r, const struct qn_step_record *s)
 {
     struct qn_json *j = begin_event(r, "step");
@@ -57,21 +62,35 @@ static void json_step(struct qn_report *r, const struct qn_step_record *s)
     qn_json_kint(j, "step", s->step);
     qn_json_kdouble(j, "epoch", s->epoch);
     qn_json_kdouble(j, "loss", s->loss);
+    if (is_classifier(r->trainer)) {
+        qn_json_kdouble(j, "accuracy", s->accuracy);
+    }
     qn_json_kdouble(j, "lr", s->lr);
     qn_json_kdouble(j, "grad_norm", s->grad_norm);
     qn_json_kdouble(j, "tokens_per_s", s->tokens_per_s);
     end_event(r);
 }
 
-/* Time to the end at the speed of the newest steps. */
-static double seconds_left(const struct qn_trainer *t, double tokens_per_s)
+/* What a step takes: of equal ones the newest, of documents, whose batches
+ * differ in length, all so far. Negative: unknown. */
+static double seconds_a_step(const struct qn_trainer *t, double tokens_per_s)
 {
     const struct qn_spec *spec = qn_trainer_spec(t);
+    double spent = qn_trainer_seconds(t);
+    if (is_classifier(t)) {
+        return spent > 0 ? spent / (double)qn_trainer_step_count(t) : -1;
+    }
+    double tokens = (double)spec->batch * spec->seq;
+    return tokens_per_s > 0 ? tokens / tokens_per_s : -1;
+}
+
+static double seconds_left(const struct qn_trainer *t, double tokens_per_s)
+{
+    double after = qn_trainer_spec(t)->stop.after;
     int64_t steps = qn_trainer_steps_total(t) - qn_trainer_step_count(t);
-    double tokens = (double)steps * spec->batch * spec->seq;
-    double left = tokens_per_s > 0 ? tokens / tokens_per_s : -1;
-    double allowed = spec->stop.after - qn_trainer_seconds(t);
-    return spec->stop.after > 0 && allowed < left ? allowed : left;
+    double left = (double)steps * seconds_a_step(t, tokens_per_s);
+    double allowed = after - qn_trainer_seconds(t);
+    return after > 0 && allowed < left ? allowed : left;
 }
 
 /* "step 500  cell states c ...: layer 1 0.41 0.2 0.39" and the like for all
@@ -100,6 +119,27 @@ static void text_shares(struct qn_report *r)
     stats->step = 0;
 }
 
+/* "step 500 of 1000  epoch 1.20  loss 0.4123 ..." */
+static void step_line(struct qn_report *r, const struct qn_step_record *s)
+{
+    const struct qn_trainer *t = r->trainer;
+    char left[32], loss[32], norm[32], right[64] = "";
+    if (is_classifier(t)) {
+        (void)qn_reading_text(right, sizeof right, QN_READ_ACCURACY, s->loss,
+                              s->accuracy);
+    }
+    (void)qn_format_duration(left, sizeof left,
+                             seconds_left(t, s->tokens_per_s));
+    (void)qn_out_linef(
+        &r->out,
+        "step %lld of %lld  epoch %.2f  loss %s%s%s  grad norm %s  lr %.6g  "
+        "%.0f tokens/s  %s left",
+        (long long)s->step, (long long)qn_trainer_steps_total(t), s->epoch,
+        qn_number_text(loss, sizeof loss, s->loss), right[0] ? "  " : "", right,
+        qn_number_text(norm, sizeof norm, s->grad_norm), s->lr, s->tokens_per_s,
+        left);
+}
+
 static void text_step(struct qn_report *r, const struct qn_step_record *s)
 {
     const struct qn_trainer *t = r->trainer;
@@ -110,23 +150,12 @@ static void text_step(struct qn_report *r, const struct qn_step_record *s)
         .evals = r->evals,
     };
     bool first = s->step == r->first_step + 1;
-    if (!first &&
-        !qn_period_due(qn_trainer_spec(t)->log_every, &r->before, &now)) {
-        return;
+    if (first ||
+        qn_period_due(qn_trainer_spec(t)->log_every, &r->before, &now)) {
+        text_shares(r);
+        r->before = now;
+        step_line(r, s);
     }
-    text_shares(r);
-    r->before = now;
-    char left[32], loss[32], norm[32];
-    (void)qn_format_duration(left, sizeof left,
-                             seconds_left(t, s->tokens_per_s));
-    (void)qn_out_linef(
-        &r->out,
-        "step %lld of %lld  epoch %.2f  loss %s  grad norm %s  lr %.6g  "
-        "%.0f tokens/s  %s left",
-        (long long)s->step, (long long)qn_trainer_steps_total(t), s->epoch,
-        qn_number_text(loss, sizeof loss, s->loss),
-        qn_number_text(norm, sizeof norm, s->grad_norm), s->lr, s->tokens_per_s,
-        left);
 }
 
 static void take_step(void *user, const struct qn_step_record *s)
