@@ -39,9 +39,11 @@ enum qn_status qn_model_new(struct qn_backend *be, const struct qn_spec *spec,
         double bytes = floats * sizeof(float);
         qn_model_free(m);
         return qn_fail(err, QN_ENOMEM,
-                       "%zu parameters%s their gradients need %s of memory, "
-                       "which cannot be had",
-                       trainable, table > 0 ? ", the word vectors and" : " and",
+                       "%zu parameters%s need %s of memory, which cannot be "
+                       "had",
+                       trainable,
+                       table > 0 ? ", their gradients and the word vectors"
+                                 : " and their gradients",
                        qn_format_bytes(size, sizeof size, bytes));
     }
     *out = m;

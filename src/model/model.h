@@ -88,7 +88,8 @@ void qn_pass_backward(struct qn_pass *p);
 /* After forward (and backward): carry the cell states and contexts over to the
  * next segment; a training pass moves the running statistics of batch norm on.
  * Without this call the next forward starts from where this one did, and the
- * step has left no trace. */
+ * step has left no trace. Where documents ended inside (n_real) nothing that
+ * comes next belongs to them: restart then. */
 void qn_pass_carry(struct qn_pass *p);
 
 /* The logits of the last forward of an evaluation pass: [batch, steps, V], of a

@@ -49,7 +49,8 @@ struct qn_layer_run {
     bool training;
     const int *n_real; /* [B], rows of each stream that are real; NULL: all */
     int position; /* of row 0: steps since the stream's start, modulo seq */
-    /* Backward only: d_out comes in, d_x is written or added to. */
+    /* Backward only: d_out comes in, d_x is written or added to; without a
+     * buffer it is not wanted. */
     struct qn_seq d_out, d_x;
     bool add_x;
 };

@@ -319,23 +319,20 @@ static void moments_are_those_of_the_optimiser(void **state)
     qn_backend_free(be);
 }
 
-static void every_failed_allocation_is_said_and_leaves_nothing(void **state)
+static void every_failed_allocation_is_said(struct qn_spec spec, int n_model,
+                                            int n_pass, const char *sentence)
 {
-    (void)state;
-    struct qn_spec spec = middling();
     struct qn_backend_ops ops;
     struct qn_backend *be = qn_test_backend("cpu");
     struct qn_err err;
     struct qn_model *m = NULL;
     struct qn_pass *p = NULL;
     meter_backend(be, &ops);
-    for (meter.fail_at = 1; meter.fail_at <= 2; meter.fail_at++) {
+    for (meter.fail_at = 1; meter.fail_at <= n_model; meter.fail_at++) {
         meter.calls = 0;
         assert_int_equal(qn_model_new(be, &spec, 17, &m, &err), QN_ENOMEM);
         assert_null(m);
-        assert_string_equal(err.text,
-                            "7809 parameters and their gradients need 63 kB of "
-                            "memory, which cannot be had");
+        assert_string_equal(err.text, sentence);
     }
     meter.fail_at = 0;
     m = qn_test_model(be, &spec, 17);
@@ -348,10 +345,25 @@ static void every_failed_allocation_is_said_and_leaves_nothing(void **state)
         assert_null(p);
         assert_non_null(strstr(err.text, "6 streams of 9 symbols need "));
     }
-    assert_int_equal(n, 3 * 4 + 2 + 4);
+    assert_int_equal(n, n_pass);
     qn_pass_free(p);
     qn_model_free(m);
     qn_backend_free(be);
+}
+
+/* A pass: of three layers input, state, cells and saved; the decoder's input,
+ * two gradients, logits, ids and targets. */
+static void every_failed_allocation_is_said_and_leaves_nothing(void **state)
+{
+    (void)state;
+    every_failed_allocation_is_said(
+        middling(), 2, 3 * 4 + 2 + 4,
+        "7809 parameters and their gradients need 63 kB of memory, which "
+        "cannot be had");
+    every_failed_allocation_is_said(
+        classifying(), 3, 3 * 4 + 2 + 4 + 2,
+        "7261 parameters, their gradients and the word vectors need 60 kB of "
+        "memory, which cannot be had");
 }
 
 static void sizes_beyond_all_memory_do_not_wrap_round(void **state)
