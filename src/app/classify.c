@@ -3,7 +3,7 @@
 #include "app/classify.h"
 
 #include "app/interrupt.h"
-#include "app/lines.h"
+#include "app/input.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -70,19 +70,19 @@ static void print_text(struct qn_out *out, const struct qn_judgement *j,
 
 /* The newest line; QN_EUSAGE when it is no text that can be judged. */
 static enum qn_status judge(const struct qn_measured *m,
-                            const struct qn_lines *l, struct qn_judgement *out,
+                            const struct qn_input *l, struct qn_judgement *out,
                             struct qn_err *err)
 {
     if (l->cut) {
         return qn_fail(err, QN_EUSAGE, "the text has more than %zu bytes",
-                       QN_LINE_MAX);
+                       QN_INPUT_MAX);
     }
     return qn_measure_classify(m->measure, l->line.text, l->line.len, out, err);
 }
 
 /* "reviews.txt: line 3: the text has no words" */
 static void add_place(struct qn_err *err, enum qn_status status,
-                      const struct qn_lines *l)
+                      const struct qn_input *l)
 {
     char *place = qn_xasprintf("%s: line %lld", l->path, (long long)l->number);
     (void)qn_fail_in(err, status, place);
@@ -92,7 +92,7 @@ static void add_place(struct qn_err *err, enum qn_status status,
 /* The newest line, judged and printed; *good turns false when it was no text
  * for the network, which is said here. Other failures end the work. */
 static enum qn_status take_line(const struct qn_measured *m, bool json,
-                                const struct qn_lines *l, struct qn_out *out,
+                                const struct qn_input *l, struct qn_out *out,
                                 bool *good, struct qn_err *err)
 {
     struct qn_judgement judged;
@@ -117,15 +117,15 @@ static enum qn_status take_line(const struct qn_measured *m, bool json,
 }
 
 static enum qn_status take_lines(const struct qn_measured *m, bool json,
-                                 struct qn_lines *l, struct qn_out *out,
+                                 struct qn_input *l, struct qn_out *out,
                                  bool *good, struct qn_err *err)
 {
     bool more = true;
-    enum qn_status status = qn_lines_next(l, &more, err);
+    enum qn_status status = qn_input_next(l, &more, err);
     while (status == QN_OK && more && !out->failed) {
         status = take_line(m, json, l, out, good, err);
         if (status == QN_OK) {
-            status = qn_lines_next(l, &more, err);
+            status = qn_input_next(l, &more, err);
         }
     }
     if (status == QN_OK && l->number == 0) {
@@ -158,16 +158,16 @@ int qn_classify_lines(const struct qn_measured *m, const struct qn_args *args,
     struct qn_err err;
     bool json = args->option[QN_OPT_JSON] != NULL;
     bool good = true;
-    struct qn_lines *lines = qn_xcalloc(1, sizeof *lines);
+    struct qn_input *input = qn_xcalloc(1, sizeof *input);
     enum qn_status status = check(m, args, &err);
     if (status == QN_OK) {
-        status = qn_lines_open(lines, args->option[QN_OPT_TEXT], &err);
+        status = qn_input_open(input, args->option[QN_OPT_TEXT], &err);
         if (status == QN_OK) {
-            status = take_lines(m, json, lines, out, &good, &err);
-            qn_lines_close(lines);
+            status = take_lines(m, json, input, out, &good, &err);
+            qn_input_close(input);
         }
     }
-    free(lines);
+    free(input);
     if (status != QN_OK) {
         return qn_give_up(status, &err);
     }

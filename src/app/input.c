@@ -1,5 +1,5 @@
-/* lines.c - a file or standard input, a line at a time, in bounded memory. */
-#include "app/lines.h"
+/* input.c - a file or standard input, a line at a time, in bounded memory. */
+#include "app/input.h"
 
 #include "app/interrupt.h"
 #include "base/file.h"
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum qn_status qn_lines_open(struct qn_lines *l, const char *path,
+enum qn_status qn_input_open(struct qn_input *l, const char *path,
                              struct qn_err *err)
 {
     bool is_stdin = qn_str_eq(path, "-");
-    *l = (struct qn_lines){.path = is_stdin ? "standard input" : path,
+    *l = (struct qn_input){.path = is_stdin ? "standard input" : path,
                            .fd = STDIN_FILENO};
     if (is_stdin) {
         return QN_OK;
@@ -25,7 +25,7 @@ enum qn_status qn_lines_open(struct qn_lines *l, const char *path,
     return l->fd >= 0 ? QN_OK : qn_fail_errno(err, path, "cannot open");
 }
 
-void qn_lines_close(struct qn_lines *l)
+void qn_input_close(struct qn_input *l)
 {
     if (l->fd != STDIN_FILENO) {
         (void)close(l->fd);
@@ -34,7 +34,7 @@ void qn_lines_close(struct qn_lines *l)
 }
 
 /* More bytes into the empty buffer; n is 0 at the file's end. */
-static enum qn_status fill(struct qn_lines *l, struct qn_err *err)
+static enum qn_status fill(struct qn_input *l, struct qn_err *err)
 {
     ssize_t n;
     do {
@@ -52,19 +52,19 @@ static enum qn_status fill(struct qn_lines *l, struct qn_err *err)
 }
 
 /* What the buffer has of the line, up to its end; whether that is there. */
-static bool take(struct qn_lines *l)
+static bool take(struct qn_input *l)
 {
     const char *from = l->buf + l->at;
     const char *end = memchr(from, '\n', l->n - l->at);
     size_t len = end != NULL ? (size_t)(end - from) : l->n - l->at;
-    size_t room = QN_LINE_MAX - l->line.len;
+    size_t room = QN_INPUT_MAX - l->line.len;
     l->cut = l->cut || len > room;
     qn_str_add_bytes(&l->line, from, len > room ? room : len);
     l->at += len + (end != NULL);
     return end != NULL;
 }
 
-enum qn_status qn_lines_next(struct qn_lines *l, bool *more, struct qn_err *err)
+enum qn_status qn_input_next(struct qn_input *l, bool *more, struct qn_err *err)
 {
     bool any = false;
     bool whole = false;
