@@ -105,7 +105,8 @@ static size_t blank_len(const char *text, size_t len)
     }
     if (begins(text, len, "\xe2\x80") && len > 2) {
         unsigned char last = (unsigned char)text[2];
-        return last <= 0x8a || last == 0xa8 || last == 0xa9 ? 3 : 0;
+        bool space = last >= 0x80 && last <= 0x8a;
+        return space || last == 0xa8 || last == 0xa9 ? 3 : 0;
     }
     return begins(text, len, "\xe3\x80\x80") ? 3 : 0;
 }

@@ -267,8 +267,8 @@ static enum qn_status check_width(const struct reading *r, struct qn_err *err)
                        r->path);
     }
     return qn_fail(err, QN_EFORMAT,
-                   "%s: its vectors have %d numbers, model.embed is %d",
-                   r->path, width, r->width);
+                   "%s: its vectors have %d number%s, model.embed is %d",
+                   r->path, width, width == 1 ? "" : "s", r->width);
 }
 
 static enum qn_status read_line(struct reading *r, const struct qn_line *line,
