@@ -38,7 +38,7 @@ static void add_committed(const char *run, const char *name,
     }
     char *folder = qn_run_checkpoint_folder(run, step);
     if (folder != NULL) {
-        double metric = qn_run_checkpoint_metric(run, step);
+        double metric = qn_run_checkpoint_figures(run, step).metric;
         steps->at[steps->n++] = (struct qn_step){step, metric, false};
     }
     free(folder);
@@ -72,7 +72,8 @@ enum qn_status qn_steps_list(const char *run, struct qn_steps *out,
 }
 
 /* The best of those not yet marked in this round: least metric, of equal ones
- * the newest; NULL when none has a metric. */
+ * the earliest, which is the one that "best" names; NULL when none has a
+ * metric. */
 static struct qn_step *best_unmarked(struct qn_steps *steps, int64_t newest,
                                      const bool *taken)
 {
@@ -80,7 +81,7 @@ static struct qn_step *best_unmarked(struct qn_steps *steps, int64_t newest,
     for (size_t i = 0; i < steps->n; i++) {
         struct qn_step *s = &steps->at[i];
         bool counts = !taken[i] && s->step <= newest && !isnan(s->metric);
-        if (counts && (best == NULL || s->metric <= best->metric)) {
+        if (counts && (best == NULL || s->metric < best->metric)) {
             best = s;
         }
     }

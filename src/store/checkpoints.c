@@ -21,6 +21,9 @@
 #define OLD_PREFIX ".old-"
 #define GONE_PREFIX ".gone-"
 #define METRIC "metric"
+/* What its lines after the first begin with. */
+#define LOSS "loss "
+#define ACCURACY "accuracy "
 
 static char *folder_path(const char *run, const char *prefix, int64_t step)
 {
@@ -113,23 +116,36 @@ enum qn_status qn_run_checkpoint_begin(const char *run, int64_t step,
     return QN_OK;
 }
 
-static enum qn_status write_metric(const char *folder, double metric,
+/* A line of the number, after the name if it has one. */
+static void add_figure(struct qn_str *text, const char *name, double value)
+{
+    char number[32] = "nan";
+    if (isfinite(value)) {
+        (void)qn_format_double(number, sizeof number, value);
+    }
+    qn_str_addf(text, "%s%s\n", name, number);
+}
+
+static enum qn_status write_metric(const char *folder,
+                                   const struct qn_figures *figures,
                                    struct qn_err *err)
 {
-    char number[32] = "nan", text[40];
+    struct qn_str text = {0};
     char *path = qn_path_join(folder, METRIC);
-    if (isfinite(metric)) {
-        (void)qn_format_double(number, sizeof number, metric);
+    add_figure(&text, "", figures->metric);
+    if (!isnan(figures->accuracy)) {
+        add_figure(&text, LOSS, figures->loss);
+        add_figure(&text, ACCURACY, figures->accuracy);
     }
-    int len = snprintf(text, sizeof text, "%s\n", number);
-    enum qn_status status = qn_file_write(path, text, (size_t)len, err);
+    enum qn_status status = qn_file_write(path, text.text, text.len, err);
     free(path);
+    qn_str_free(&text);
     return status;
 }
 
 /* Make the folder's files durable, then let it count. */
-static enum qn_status seal(const char *run, int64_t step, double metric,
-                           struct qn_err *err)
+static enum qn_status seal(const char *run, int64_t step,
+                           const struct qn_figures *figures, struct qn_err *err)
 {
     char *folder = folder_path(run, "", step);
     char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
@@ -138,7 +154,7 @@ static enum qn_status seal(const char *run, int64_t step, double metric,
         status = qn_dir_sync(parent, err);
     }
     if (status == QN_OK) {
-        status = write_metric(folder, metric, err);
+        status = write_metric(folder, figures, err);
     }
     free(parent);
     free(folder);
@@ -157,10 +173,11 @@ static enum qn_status write_name(const char *run, const char *which,
 }
 
 enum qn_status qn_run_checkpoint_commit(const char *run, int64_t step,
-                                        bool is_best, double metric,
+                                        bool is_best,
+                                        const struct qn_figures *figures,
                                         struct qn_err *err)
 {
-    enum qn_status status = seal(run, step, metric, err);
+    enum qn_status status = seal(run, step, figures, err);
     if (status == QN_OK && is_best) {
         status = write_name(run, "best", step, err);
     }
@@ -192,23 +209,42 @@ enum qn_status qn_run_checkpoint_named(const char *run, const char *which,
     return status;
 }
 
-double qn_run_checkpoint_metric(const char *run, int64_t step)
+/* The number of the first line that begins with this name, NaN without one. */
+static double figure(const char *text, const char *name)
 {
-    double metric = (double)NAN;
+    double value = (double)NAN;
+    while (*text != '\0' && !qn_starts_with(text, name)) {
+        text += strcspn(text, "\n");
+        text += *text != '\0';
+    }
+    if (*text != '\0') {
+        text += strlen(name);
+        char *number = qn_xstrndup(text, strcspn(text, "\r\n"));
+        (void)qn_parse_double(number, &value);
+        free(number);
+    }
+    return value;
+}
+
+struct qn_figures qn_run_checkpoint_figures(const char *run, int64_t step)
+{
+    struct qn_figures figures = {(double)NAN, (double)NAN, (double)NAN};
     char *folder = qn_run_checkpoint_folder(run, step);
     if (folder == NULL) {
-        return metric;
+        return figures;
     }
     char *path = qn_path_join(folder, METRIC);
     struct qn_bytes text = {0};
     if (qn_file_read(path, &text, NULL) == QN_OK) {
-        text.data[strcspn(text.data, "\r\n")] = '\0';
-        (void)qn_parse_double(text.data, &metric);
+        figures.metric = figure(text.data, "");
+        figures.accuracy = figure(text.data, ACCURACY);
+        figures.loss =
+            isnan(figures.accuracy) ? figures.metric : figure(text.data, LOSS);
     }
     qn_bytes_free(&text);
     free(path);
     free(folder);
-    return metric;
+    return figures;
 }
 
 enum qn_status qn_run_checkpoint_prune(const char *run, int64_t step,

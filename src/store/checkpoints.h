@@ -15,7 +15,8 @@
 enum qn_status qn_run_checkpoint_begin(const char *run, int64_t step,
                                        char **path, struct qn_err *err);
 enum qn_status qn_run_checkpoint_commit(const char *run, int64_t step,
-                                        bool is_best, double metric,
+                                        bool is_best,
+                                        const struct qn_figures *figures,
                                         struct qn_err *err);
 /* Remove what the rule does not keep, after 'step' was committed. */
 enum qn_status qn_run_checkpoint_prune(const char *run, int64_t step,
@@ -30,7 +31,8 @@ char *qn_run_checkpoint_folder(const char *run, int64_t step);
 /* The step that "best" or "last" names, -1 when there is no such file. */
 enum qn_status qn_run_checkpoint_named(const char *run, const char *which,
                                        int64_t *step, struct qn_err *err);
-/* The metric that was committed with it, NaN when unknown. */
-double qn_run_checkpoint_metric(const char *run, int64_t step);
+/* What was committed with it, NaN where unknown. Without an accuracy the metric
+ * is the loss. */
+struct qn_figures qn_run_checkpoint_figures(const char *run, int64_t step);
 
 #endif

@@ -116,6 +116,9 @@ static enum qn_status fill(struct qn_run_dir *d,
     if (status == QN_OK) {
         status = write_text(d, QN_RUN_CODE, files->code_json, err);
     }
+    if (status == QN_OK && files->more != NULL) {
+        status = files->more(files->user, d->path, err);
+    }
     return status == QN_OK ? write_text(d, QN_RUN_SPEC, files->spec_json, err)
                            : status;
 }
@@ -334,7 +337,7 @@ enum qn_status qn_run_dir_checkpoint(struct qn_run_dir *d, int64_t step,
 }
 
 enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
-                                 bool is_best, double metric,
+                                 bool is_best, const struct qn_figures *figures,
                                  struct qn_keep keep, struct qn_err *err)
 {
     enum qn_status status = QN_OK;
@@ -343,7 +346,7 @@ enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
         status = qn_appender_sync(d->file[i], err);
     }
     if (status == QN_OK) {
-        status = qn_run_checkpoint_commit(d->path, step, is_best, metric, err);
+        status = qn_run_checkpoint_commit(d->path, step, is_best, figures, err);
     }
     return status == QN_OK ? qn_run_checkpoint_prune(d->path, step, keep, err)
                            : status;

@@ -4,8 +4,8 @@
  *   metrics.jsonl   a line per step and per evaluation
  *   events.jsonl    every change with the step at which it held
  *   stats.jsonl     shares and bins of every layer's c
- *   vocab.txt code.json
- *   checkpoints/<step>/{model,state}.safetensors and metric, a number
+ *   vocab.txt code.json, and vectors.safetensors of frozen word vectors
+ *   checkpoints/<step>/{model,state}.safetensors and metric, numbers
  *   best last       text files naming a step
  *   lock            held by whoever trains the run
  *
@@ -30,6 +30,9 @@ struct qn_run_dir;
  */
 struct qn_run_files {
     const char *name, *spec_json, *vocab_txt, *code_json;
+    /* Writes what else the folder holds from the start; NULL: nothing. */
+    enum qn_status (*more)(void *user, const char *folder, struct qn_err *err);
+    void *user;
 };
 enum qn_status qn_run_dir_create(const char *store,
                                  const struct qn_run_files *files,
@@ -52,17 +55,21 @@ enum qn_status qn_run_dir_append(struct qn_run_dir *d, enum qn_run_file file,
 /* The folder of a checkpoint for this step, made and empty; then, when its
  * files are written, commit: fsync, 'best' (when is_best) and 'last' name it,
  * and checkpoints beyond the rule are removed. The newest keep.last and the
- * keep.best of least metric stay (negate what should be large; NaN is none),
- * and what 'best' and 'last' name; those of later steps, from a history that a
- * resume replaced, go unless 'best' names them. A crash at any point leaves
- * 'last' naming a whole checkpoint. */
+ * keep.best of least metric stay, and what 'best' and 'last' name; those of
+ * later steps, from a history that a resume replaced, go unless 'best' names
+ * them. A crash at any point leaves 'last' naming a whole checkpoint. */
 enum qn_status qn_run_dir_checkpoint(struct qn_run_dir *d, int64_t step,
                                      char **path, struct qn_err *err);
 struct qn_keep {
     int best, last;
 };
+/* What an evaluation said; NaN: nothing. */
+struct qn_figures {
+    double metric; /* that the rule looks at: negate what should be large */
+    double loss, accuracy; /* written beside it when there is an accuracy */
+};
 enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
-                                 bool is_best, double metric,
+                                 bool is_best, const struct qn_figures *figures,
                                  struct qn_keep keep, struct qn_err *err);
 
 /* Reading, for any process; path is the run's folder. */

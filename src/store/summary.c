@@ -167,7 +167,9 @@ static enum qn_status read_best(const char *path, struct qn_run_summary *out,
     enum qn_status status = qn_run_checkpoint_named(path, "best", &step, err);
     if (status == QN_OK && step >= 0) {
         out->best_step = step;
-        out->best_loss = qn_run_checkpoint_metric(path, step);
+        struct qn_figures figures = qn_run_checkpoint_figures(path, step);
+        out->best_loss = figures.loss;
+        out->best_accuracy = figures.accuracy;
     }
     return status;
 }
@@ -187,7 +189,9 @@ enum qn_status qn_run_summarise(const char *path, struct qn_run_summary *out,
     const char *level = json_string_value(json_object_get(data, "level"));
     qn_copy_text(s.id, sizeof s.id, qn_path_base(path));
     qn_copy_text(s.name, sizeof s.name, name);
-    s.of_words = level != NULL && qn_str_eq(level, "word");
+    const char *task = json_string_value(json_object_get(spec, "task"));
+    s.of_labels = task != NULL && qn_str_eq(task, "classify");
+    s.of_words = !s.of_labels && level != NULL && qn_str_eq(level, "word");
     free(name);
     json_decref(spec);
     status = read_state(path, &s, err);

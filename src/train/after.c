@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
+#include "train/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct qn_moment qn_trainer_moment(const struct qn_trainer *t)
 {
     return (struct qn_moment){
         .step = t->at.step,
-        .steps_per_epoch = (int64_t)t->streams.n_segments,
+        .steps_per_epoch = qn_trainer_steps_per_epoch(t),
         .seconds = t->seconds,
         .evals = t->at.evals,
     };
@@ -27,7 +28,7 @@ void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
     }
     note->step = t->at.step;
     note->reading = qn_spec_reading(&t->spec);
-    note->epoch = (double)t->at.step / (double)t->streams.n_segments;
+    note->epoch = (double)t->at.step / (double)qn_trainer_steps_per_epoch(t);
     qn_copy_text(note->text, sizeof note->text, text);
     t->sink.note(t->sink.user, note);
 }
@@ -56,6 +57,17 @@ void qn_trainer_tell_set(struct qn_trainer *t, const char *key,
     qn_trainer_note(t, &note, value);
 }
 
+/* By checkpoint.metric; of equal ones the earlier. */
+static bool is_best(const struct qn_trainer *t, const struct qn_evaluation *e)
+{
+    const struct qn_progress *at = &t->at;
+    if (t->spec.checkpoint.metric == QN_VALID_ACCURACY) {
+        return !isnan(e->accuracy) &&
+               (isnan(at->best_accuracy) || e->accuracy > at->best_accuracy);
+    }
+    return !isnan(e->loss) && (isnan(at->best_loss) || e->loss < at->best_loss);
+}
+
 /* Take an evaluation into the counters and tell it. */
 static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
 {
@@ -63,11 +75,12 @@ static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
     at->evals++;
     at->eval_step = at->step;
     at->eval_loss = e->loss;
-    bool best =
-        !isnan(e->loss) && (isnan(at->best_loss) || e->loss < at->best_loss);
+    at->eval_accuracy = e->accuracy;
+    bool best = is_best(t, e);
     if (best) {
         at->best_step = at->step;
         at->best_loss = e->loss;
+        at->best_accuracy = e->accuracy;
     }
     qn_record_eval(t->record, at->step, e);
     struct qn_note note = {
@@ -84,9 +97,7 @@ static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
 
 enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err)
 {
-    size_t n;
-    (void)qn_corpus_ids(t->corpus, QN_VALID, &n);
-    if (n < 2 || t->at.eval_step == t->at.step) {
+    if (!qn_text_has(t->corpus, QN_VALID) || t->at.eval_step == t->at.step) {
         return QN_OK;
     }
     struct qn_evaluation e;
@@ -116,6 +127,20 @@ static enum qn_status write_file(struct qn_trainer *t, const char *folder,
     return status;
 }
 
+/* What the evaluation of this step said, if there was one. */
+static struct qn_figures figures_of(const struct qn_trainer *t)
+{
+    const struct qn_progress *at = &t->at;
+    if (at->eval_step != at->step) {
+        return (struct qn_figures){(double)NAN, (double)NAN, (double)NAN};
+    }
+    /* Less is to be better. */
+    double metric = t->spec.checkpoint.metric == QN_VALID_ACCURACY
+                        ? -at->eval_accuracy
+                        : at->eval_loss;
+    return (struct qn_figures){metric, at->eval_loss, at->eval_accuracy};
+}
+
 /* Write and commit; *folder is the checkpoint's, the caller's to free. The
  * lines come first: a checkpoint must not be ahead of its history. */
 static enum qn_status write_checkpoint(struct qn_trainer *t, char **folder,
@@ -134,9 +159,9 @@ static enum qn_status write_checkpoint(struct qn_trainer *t, char **folder,
     }
     struct qn_keep keep = {t->spec.checkpoint.keep_best,
                            t->spec.checkpoint.keep_last};
-    double metric = at->eval_step == at->step ? at->eval_loss : (double)NAN;
+    struct qn_figures figures = figures_of(t);
     return qn_run_dir_commit(t->dir, at->step, at->best_step == at->step,
-                             metric, keep, err);
+                             &figures, keep, err);
 }
 
 enum qn_status qn_trainer_save(struct qn_trainer *t, struct qn_err *err)
@@ -189,7 +214,8 @@ void qn_trainer_do_due(struct qn_trainer *t)
     }
     bool new_best = t->at.best_step == t->at.step; /* this step is new */
     now = qn_trainer_moment(t);
-    if (qn_period_due(spec->sample.every, &before, &now)) {
+    if (spec->task == QN_TASK_LM &&
+        qn_period_due(spec->sample.every, &before, &now)) {
         sample(t);
     }
     bool due = qn_period_due(spec->checkpoint.every, &before, &now);

@@ -3,6 +3,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "data/source.h"
+#include "model/checkpoint.h"
 #include "store/store.h"
 #include "train/text.h"
 
@@ -33,26 +35,18 @@ static enum qn_status open_data(struct qn_trainer *t, struct qn_err *err)
     if (status != QN_OK) {
         return status;
     }
-    size_t n;
-    const int32_t *ids = qn_corpus_ids(t->corpus, QN_TRAIN, &n);
-    status = qn_streams_train(&t->streams, ids, n, spec->batch, spec->seq, err);
+    status = qn_feed_train(t->corpus, spec->batch, spec->seq,
+                           (uint64_t)spec->seed, &t->feed, err);
     if (status != QN_OK) {
         return status;
     }
-    (void)qn_corpus_ids(t->corpus, QN_VALID, &n);
-    if (n < 2) {
+    if (!qn_text_has(t->corpus, QN_VALID)) {
         qn_log_write(t->env.log, QN_LOG_WARN,
                      "there is no valid split: the run is not evaluated and "
                      "its last checkpoint counts as the best");
     }
-    int32_t *prompt;
-    status = qn_text_prompt(qn_corpus_vocab(t->corpus), spec,
-                            spec->sample.prompt, &prompt, &n, err);
-    if (status != QN_OK) {
-        return qn_fail_in(err, status, "sample");
-    }
-    free(prompt);
-    return QN_OK;
+    status = qn_trainer_check_prompt(t, spec, err);
+    return status == QN_OK ? QN_OK : qn_fail_in(err, status, "sample");
 }
 
 static enum qn_status check_memory(const struct qn_trainer *t,
@@ -62,7 +56,8 @@ static enum qn_status check_memory(const struct qn_trainer *t,
     int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
     int eval_batch = spec->eval.batch > 0 ? spec->eval.batch : spec->batch;
     struct qn_memory_plan plan;
-    qn_model_plan(spec, vocab, spec->seq, eval_batch, t->be, &plan);
+    qn_model_plan(spec, vocab, qn_text_longest(t->corpus, spec), eval_batch,
+                  t->be, &plan);
     return qn_memory_plan_check(&plan, qn_mem_available(), err);
 }
 
@@ -72,8 +67,8 @@ static enum qn_status make_model(struct qn_trainer *t, struct qn_err *err)
     int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
     enum qn_status status = qn_model_new(t->be, spec, vocab, &t->model, err);
     if (status == QN_OK) {
-        status =
-            qn_pass_new(t->model, spec->batch, spec->seq, true, &t->pass, err);
+        status = qn_pass_new(t->model, spec->batch, qn_feed_steps(t->feed),
+                             true, &t->pass, err);
     }
     if (status == QN_OK) {
         status = qn_optim_init(&t->optim, t->be, spec,
@@ -82,9 +77,10 @@ static enum qn_status make_model(struct qn_trainer *t, struct qn_err *err)
     if (status != QN_OK) {
         return status;
     }
-    size_t n = (size_t)spec->batch * (size_t)spec->seq;
-    t->ids = qn_xcalloc(n, sizeof *t->ids);
-    t->targets = qn_xcalloc(n, sizeof *t->targets);
+    const float *vectors = qn_corpus_vectors(t->corpus);
+    if (vectors != NULL) {
+        qn_model_set_vectors(t->model, vectors);
+    }
     t->measure = qn_measure_new(t->model, &t->spec, t->corpus);
     return QN_OK;
 }
@@ -125,13 +121,11 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
     return QN_OK;
 }
 
-/* A text found from here is named so that it is found from anywhere: the store
+/* A file found from here is named so that it is found from anywhere: the store
  * is one, wherever a person stands. One of the data folder keeps its short
  * name, since that folder may move. */
-static void keep_path(const struct qn_trainer *t, enum qn_split split,
-                      char path[QN_PATH_LEN])
+static void keep_path(const char *found, char path[QN_PATH_LEN])
 {
-    const char *found = qn_corpus_path(t->corpus, split);
     char here[QN_PATH_LEN];
     if (path[0] == '\0' || found[0] == '/' || !qn_path_exists(found) ||
         getcwd(here, sizeof here) == NULL) {
@@ -145,15 +139,44 @@ static void keep_path(const struct qn_trainer *t, enum qn_split split,
     free(full);
 }
 
+static void keep_paths(struct qn_trainer *t)
+{
+    struct qn_spec *spec = &t->spec;
+    keep_path(qn_corpus_path(t->corpus, QN_TRAIN), spec->data.train);
+    keep_path(qn_corpus_path(t->corpus, QN_VALID), spec->data.valid);
+    keep_path(qn_corpus_path(t->corpus, QN_TEST), spec->data.test);
+    char *vectors = NULL;
+    if (spec->data.vectors[0] != '\0' &&
+        qn_source_find(spec->data.vectors, t->env.data_dir, &vectors, NULL) ==
+            QN_OK) {
+        keep_path(vectors, spec->data.vectors);
+    }
+    free(vectors);
+}
+
+/* Word vectors stay with the run: their file may be large, and gone one day. */
+static enum qn_status write_vectors(void *user, const char *folder,
+                                    struct qn_err *err)
+{
+    const struct qn_trainer *t = user;
+    const float *vectors = qn_corpus_vectors(t->corpus);
+    if (vectors == NULL) {
+        return QN_OK;
+    }
+    char *path = qn_path_join(folder, QN_VECTORS_FILE);
+    enum qn_status status = qn_vectors_save(
+        path, vectors, qn_model_vocab(t->model), t->spec.model.embed, err);
+    free(path);
+    return status;
+}
+
 enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
 {
     struct qn_json spec = {0};
     struct qn_json code_json = {0};
     struct qn_str vocab = {0};
     struct qn_code code = qn_trainer_code(t);
-    keep_path(t, QN_TRAIN, t->spec.data.train);
-    keep_path(t, QN_VALID, t->spec.data.valid);
-    keep_path(t, QN_TEST, t->spec.data.test);
+    keep_paths(t);
     char *name = qn_store_fresh_name(t->env.store, t->spec.name);
     (void)snprintf(t->spec.name, sizeof t->spec.name, "%s", name);
     free(name);
@@ -165,6 +188,8 @@ enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
         .spec_json = spec.text.text,
         .vocab_txt = vocab.text ? vocab.text : "",
         .code_json = code_json.text.text,
+        .more = write_vectors,
+        .user = t,
     };
     enum qn_status status =
         qn_run_dir_create(t->env.store, &files, &t->dir, err);
@@ -185,13 +210,12 @@ void qn_trainer_free(struct qn_trainer *t)
     qn_record_free(t->record);
     qn_run_dir_close(t->dir);
     qn_measure_free(t->measure);
-    free(t->ids);
-    free(t->targets);
     if (t->be) {
         qn_optim_fini(&t->optim);
     }
     qn_pass_free(t->pass);
     qn_model_free(t->model);
+    qn_feed_free(t->feed);
     qn_corpus_free(t->corpus);
     qn_vocab_free(t->fixed_vocab);
     qn_backend_free(t->be);

@@ -49,6 +49,13 @@ double qn_perplexity(double loss)
     return exp(loss);
 }
 
+double qn_share_right(const struct qn_spec *spec,
+                      const struct qn_step_result *result)
+{
+    bool has = spec->task == QN_TASK_CLASSIFY && result->count > 0;
+    return has ? result->correct / result->count : (double)NAN;
+}
+
 const char *qn_reading_name(enum qn_reading reading)
 {
     static const char *const names[] = {[QN_READ_BPC] = "bpc",

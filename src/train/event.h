@@ -95,6 +95,11 @@ void qn_stats_pool(const struct qn_stats_record *r, enum qn_quantity of,
 double qn_bpc(double loss);        /* loss / ln 2 */
 double qn_perplexity(double loss); /* exp(loss) */
 
+/* The share of documents that a classifier was right about; NaN of a language
+ * model and of none. */
+double qn_share_right(const struct qn_spec *spec,
+                      const struct qn_step_result *result);
+
 /* "bpc", "perplexity" or "accuracy", and its value. */
 const char *qn_reading_name(enum qn_reading reading);
 double qn_reading_value(enum qn_reading reading, double loss, double accuracy);

@@ -137,7 +137,8 @@ enum qn_status qn_import(const struct qn_train_env *env,
         return status;
     }
     int symbols = qn_model_vocab(t->model);
-    if (symbols != vocab) {
+    /* Word vectors are no part of the weights: any vocabulary suits those. */
+    if (found.data.vectors[0] == '\0' && symbols != vocab) {
         status = qn_fail(err, QN_EUSAGE,
                          "%s knows %d symbols, data.train (%s) has %d",
                          weights_path, vocab, spec->data.train, symbols);

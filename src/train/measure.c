@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "data/batch.h"
+#include "data/feed.h"
 #include "model/sample.h"
 #include "train/text.h"
 
@@ -22,23 +22,12 @@ struct qn_measure *qn_measure_new(struct qn_model *model,
     return m;
 }
 
-static void drop_pass(struct qn_measure *m)
-{
-    qn_pass_free(m->pass);
-    free(m->ids);
-    free(m->targets);
-    free(m->n_real);
-    m->pass = NULL;
-    m->ids = m->targets = NULL;
-    m->n_real = NULL;
-}
-
 void qn_measure_free(struct qn_measure *m)
 {
     if (m == NULL) {
         return;
     }
-    drop_pass(m);
+    qn_pass_free(m->pass);
     qn_stored_free(m->own);
     free(m);
 }
@@ -60,69 +49,83 @@ void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
     m->asked_user = user;
 }
 
-/* A pass of the batch that the spec wants now: eval.batch may have changed. */
-static enum qn_status ready_pass(struct qn_measure *m, struct qn_err *err)
+/* A pass of the batch that the spec wants now, as eval.batch may have changed,
+ * with room for the longest segment. */
+static enum qn_status ready_pass(struct qn_measure *m, int batch, int steps,
+                                 struct qn_err *err)
 {
-    int batch = m->spec->eval.batch > 0 ? m->spec->eval.batch : m->spec->batch;
-    int seq = m->spec->seq;
-    if (m->pass && m->batch == batch && m->seq == seq) {
+    if (m->pass && m->batch == batch && m->steps >= steps) {
         return QN_OK;
     }
-    drop_pass(m);
-    enum qn_status status =
-        qn_pass_new(m->model, batch, seq, false, &m->pass, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    size_t n = (size_t)batch * (size_t)seq;
+    qn_pass_free(m->pass);
+    m->pass = NULL;
     m->batch = batch;
-    m->seq = seq;
-    m->ids = qn_xcalloc(n, sizeof *m->ids);
-    m->targets = qn_xcalloc(n, sizeof *m->targets);
-    m->n_real = qn_xcalloc((size_t)batch, sizeof *m->n_real);
-    return QN_OK;
+    m->steps = steps;
+    return qn_pass_new(m->model, batch, steps, false, &m->pass, err);
 }
 
-/* Everything for going through a split: text, streams, a pass at its start. */
-static enum qn_status begin(struct qn_measure *m, enum qn_split split,
-                            struct qn_streams *streams, struct qn_err *err)
+/* Whether the run has such a split; whether there is enough of it the feed will
+ * tell. */
+static enum qn_status check_split(const struct qn_measure *m,
+                                  enum qn_split split, struct qn_err *err)
 {
+    size_t n;
+    (void)qn_corpus_ids(m->corpus, split, &n);
+    if (n > 0) {
+        return QN_OK;
+    }
+    bool read = qn_corpus_sha256(m->corpus, split)[0] != '\0';
+    if (m->spec->task == QN_TASK_CLASSIFY && read) {
+        return qn_fail(err, QN_EUSAGE,
+                       "the %s split has no document with a word that the run "
+                       "knows",
+                       qn_split_name(split));
+    }
+    return qn_fail(err, QN_EUSAGE, "the run has no %s split",
+                   qn_split_name(split));
+}
+
+/* Everything for going through a split: its feed, a pass at its start. */
+static enum qn_status begin(struct qn_measure *m, enum qn_split split,
+                            struct qn_feed **out, struct qn_err *err)
+{
+    const struct qn_spec *spec = m->spec;
+    int batch = spec->eval.batch > 0 ? spec->eval.batch : spec->batch;
+    struct qn_feed *feed;
     enum qn_status status = QN_OK;
     if (!m->corpus) {
         status = qn_stored_text(m, err);
     }
+    if (status == QN_OK) {
+        status = check_split(m, split, err);
+    }
+    if (status == QN_OK) {
+        status = qn_feed_eval(m->corpus, split, batch, spec->seq,
+                              spec->eval.limit, &feed, err);
+    }
     if (status != QN_OK) {
         return status;
     }
-    size_t n;
-    const int32_t *ids = qn_corpus_ids(m->corpus, split, &n);
-    if (n == 0) {
-        return qn_fail(err, QN_EUSAGE, "the run has no %s split",
-                       qn_split_name(split));
-    }
-    if (n == 1) {
-        return qn_fail(err, QN_EUSAGE,
-                       "the %s split has one symbol only, nothing to predict",
-                       qn_split_name(split));
-    }
-    status = ready_pass(m, err);
+    status = ready_pass(m, batch, qn_feed_steps(feed), err);
     if (status != QN_OK) {
+        qn_feed_free(feed);
         return status;
     }
-    qn_streams_eval(streams, ids, n, m->batch, m->seq, m->spec->eval.limit);
     qn_pass_restart(m->pass);
+    *out = feed;
     return QN_OK;
 }
 
 /* One segment forward: for its loss, or for what the probe counts. */
-static enum qn_status forward(struct qn_measure *m, int steps,
+static enum qn_status forward(struct qn_measure *m,
+                              const struct qn_portion *portion,
                               const struct qn_probe *probe, struct qn_err *err)
 {
     struct qn_segment segment = {
-        .ids = m->ids,
-        .targets = probe != NULL ? NULL : m->targets,
-        .steps = steps,
-        .n_real = m->n_real,
+        .ids = portion->ids,
+        .targets = probe != NULL ? NULL : portion->targets,
+        .steps = portion->steps,
+        .n_real = portion->n_real,
     };
     if (probe != NULL) {
         return qn_pass_forward_counting(m->pass, &segment, probe, err);
@@ -133,23 +136,41 @@ static enum qn_status forward(struct qn_measure *m, int steps,
 
 /* Segment by segment through the split; losses add up in the backend, or, with
  * a probe, values in its histograms. */
-static enum qn_status walk(struct qn_measure *m,
-                           const struct qn_streams *streams,
-                           const struct qn_probe *probe, struct qn_err *err)
+static enum qn_status read_all(struct qn_measure *m, struct qn_feed *feed,
+                               const struct qn_probe *probe, struct qn_err *err)
 {
-    for (size_t i = 0; i < streams->n_segments; i++) {
+    for (size_t i = 0; i < qn_feed_n_segments(feed); i++) {
         if (m->asked && m->asked(m->asked_user)) {
             return qn_fail(err, QN_ESTOPPED, "stopped on request");
         }
-        int steps =
-            qn_streams_segment(streams, i, m->ids, m->targets, m->n_real);
-        enum qn_status status = forward(m, steps, probe, err);
+        struct qn_portion portion;
+        qn_feed_read(feed, 0, i, &portion);
+        enum qn_status status = forward(m, &portion, probe, err);
         if (status != QN_OK) {
             return status;
         }
         qn_pass_carry(m->pass);
+        if (qn_feed_starts_anew(feed)) {
+            qn_pass_restart(m->pass);
+        }
     }
     return QN_OK;
+}
+
+/* The same as one step of the backend, which has the sums at its end. The feed
+ * is freed. */
+static enum qn_status walk(struct qn_measure *m, struct qn_feed *feed,
+                           const struct qn_probe *probe,
+                           struct qn_step_result *out, struct qn_err *err)
+{
+    struct qn_backend *be = qn_model_backend(m->model);
+    be->ops->step_begin(be);
+    enum qn_status status = read_all(m, feed, probe, err);
+    qn_feed_free(feed);
+    /* Also after a stop: a step that has begun is ended. */
+    enum qn_status ended =
+        be->ops->step_end(be, out, status != QN_OK ? NULL : err);
+    return status != QN_OK ? status : ended;
 }
 
 enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
@@ -157,26 +178,20 @@ enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
                                    struct qn_err *err)
 {
     double start = qn_clock_now();
-    struct qn_streams streams;
-    enum qn_status status = begin(m, split, &streams, err);
+    struct qn_feed *feed;
+    struct qn_step_result sum;
+    enum qn_status status = begin(m, split, &feed, err);
+    if (status == QN_OK) {
+        status = walk(m, feed, NULL, &sum, err);
+    }
     if (status != QN_OK) {
         return status;
-    }
-    struct qn_backend *be = qn_model_backend(m->model);
-    be->ops->step_begin(be);
-    status = walk(m, &streams, NULL, err);
-    /* Also after a stop: a step that has begun is ended. */
-    struct qn_step_result sum;
-    enum qn_status ended =
-        be->ops->step_end(be, &sum, status != QN_OK ? NULL : err);
-    if (status != QN_OK || ended != QN_OK) {
-        return status != QN_OK ? status : ended;
     }
     *out = (struct qn_evaluation){
         .split = split,
         .reading = qn_spec_reading(m->spec),
-        .accuracy = (double)NAN,
         .loss = sum.count > 0 ? sum.loss_sum / sum.count : (double)NAN,
+        .accuracy = qn_share_right(m->spec, &sum),
         .predictions = (int64_t)sum.count,
         .seconds = qn_clock_now() - start,
     };
@@ -187,26 +202,21 @@ enum qn_status qn_measure_stats(struct qn_measure *m, enum qn_split split,
                                 unsigned of, double near,
                                 struct qn_stats_record *out, struct qn_err *err)
 {
-    struct qn_streams streams;
+    struct qn_feed *feed;
     if (qn_model_quantities(m->spec, of) == 0) {
         return qn_fail(err, QN_EUSAGE,
                        "the layers have nothing of what is to be counted: "
                        "there is no output gate with model.pooling = f");
     }
-    enum qn_status status = begin(m, split, &streams, err);
+    enum qn_status status = begin(m, split, &feed, err);
     if (status != QN_OK) {
         return status;
     }
     qn_stats_begin(out, m->spec, of, near);
     out->step = m->step;
     struct qn_probe probe = {.of = out->of, .hist = out->layer};
-    struct qn_backend *be = qn_model_backend(m->model);
-    be->ops->step_begin(be);
-    status = walk(m, &streams, &probe, err);
     struct qn_step_result unused;
-    enum qn_status ended =
-        be->ops->step_end(be, &unused, status != QN_OK ? NULL : err);
-    return status != QN_OK ? status : ended;
+    return walk(m, feed, &probe, &unused, err);
 }
 
 /* The request with the run's own settings where it leaves them open. */
@@ -236,6 +246,11 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
     struct qn_text_request r = resolve(m->spec, request);
     int32_t *prompt;
     size_t n_prompt;
+    if (m->spec->task != QN_TASK_LM) {
+        return qn_fail(err, QN_EUSAGE,
+                       "the run is a classifier: it tells the label of a text "
+                       "and cannot write one");
+    }
     enum qn_status status =
         qn_text_prompt(m->vocab, m->spec, r.prompt, &prompt, &n_prompt, err);
     if (status != QN_OK) {

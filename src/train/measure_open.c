@@ -49,7 +49,12 @@ static enum qn_status change_spec(struct qn_spec *spec,
     /* A limit that kept training quick is not meant for later questions. */
     qn_settings_set(s, "eval.limit", "none", QN_FROM_PRESET);
     for (int i = 0; i < n; i++) {
-        if (may_change(changes[i])) {
+        if (qn_starts_with(changes[i], "data.vectors=")) {
+            qn_settings_complain(s,
+                                 "%s: a trained run keeps the word vectors "
+                                 "that it was trained with",
+                                 changes[i]);
+        } else if (may_change(changes[i])) {
             qn_settings_assign(s, changes[i], QN_FROM_USER);
         } else {
             qn_settings_complain(s,
@@ -86,6 +91,10 @@ static enum qn_status load_model(struct qn_stored *own, const char *folder,
         status = qn_model_new(own->be, &own->spec, qn_vocab_size(own->vocab),
                               &own->model, err);
     }
+    if (status != QN_OK) {
+        return status;
+    }
+    status = qn_text_vectors(own->run_path, own->model, err);
     if (status != QN_OK) {
         return status;
     }

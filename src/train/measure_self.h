@@ -1,4 +1,4 @@
-/* measure_self.h - inside of a measure, for the two files that share it. */
+/* measure_self.h - inside of a measure, for the files that share it. */
 #ifndef QN_TRAIN_MEASURE_SELF_H
 #define QN_TRAIN_MEASURE_SELF_H
 
@@ -24,11 +24,9 @@ struct qn_measure {
     const struct qn_vocab *vocab;
     const struct qn_corpus *corpus; /* NULL: not opened yet */
     int64_t step; /* of the checkpoint; of a live model when it was asked for */
-    /* A pass of this shape and a segment for it, made when first wanted. */
+    /* A pass of this shape, made when first wanted. */
     struct qn_pass *pass;
-    int batch, seq;
-    int32_t *ids, *targets; /* [batch, seq] */
-    int *n_real;            /* [batch] */
+    int batch, steps;
     bool (*asked)(void *user);
     void *asked_user;
     struct qn_stored *own; /* NULL: all of the above is borrowed */

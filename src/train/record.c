@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,13 @@ static void begin(struct qn_record *r, const char *event, int64_t step)
     qn_json_kint(&r->line, "step", step);
 }
 
+void qn_record_accuracy(struct qn_json *j, double accuracy)
+{
+    if (!isnan(accuracy)) {
+        qn_json_kdouble(j, "accuracy", accuracy);
+    }
+}
+
 void qn_record_step(struct qn_record *r, const struct qn_step_record *step,
                     double seconds)
 {
@@ -123,6 +131,7 @@ void qn_record_step(struct qn_record *r, const struct qn_step_record *step,
     begin(r, "step", step->step);
     qn_json_kdouble(j, "epoch", step->epoch);
     qn_json_kdouble(j, "loss", step->loss);
+    qn_record_accuracy(j, step->accuracy);
     qn_json_kdouble(j, "lr", step->lr);
     qn_json_kdouble(j, "grad_norm", step->grad_norm);
     qn_json_kdouble(j, "tokens_per_s", step->tokens_per_s);

@@ -21,6 +21,9 @@ const char *qn_record_trouble(const struct qn_record *r);
 /* Try to write what waits. */
 enum qn_status qn_record_flush(struct qn_record *r, struct qn_err *err);
 
+/* The accuracy of a classifier, a key of the open object; NaN: none. */
+void qn_record_accuracy(struct qn_json *j, double accuracy);
+
 /* seconds: of training so far. */
 void qn_record_step(struct qn_record *r, const struct qn_step_record *step,
                     double seconds);

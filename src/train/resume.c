@@ -120,7 +120,9 @@ static enum qn_status build(struct resume *r, const struct qn_sink *sink,
     r->dir = NULL;
     struct qn_code code = qn_trainer_code(*out);
     qn_code_notice(r->path, &code, r->env->log);
-    return qn_code_check_data(r->path, (*out)->corpus, none, err);
+    status = qn_code_check_data(r->path, (*out)->corpus, none, err);
+    return status == QN_OK ? qn_text_vectors(r->path, (*out)->model, err)
+                           : status;
 }
 
 /* The counters of a checkpoint must agree with each other and with the data. */
@@ -128,7 +130,7 @@ static enum qn_status check_progress(const struct qn_trainer *t,
                                      const struct resume *r, struct qn_err *err)
 {
     const struct qn_progress *at = &t->at;
-    int64_t n = (int64_t)t->streams.n_segments;
+    int64_t n = qn_trainer_steps_per_epoch(t);
     if (at->step == r->step && at->updates <= at->step &&
         at->step / n == at->epoch && at->step % n == at->segment) {
         return QN_OK;

@@ -13,18 +13,34 @@ struct field {
     const char *name;
     enum qn_dtype dtype;
     size_t offset; /* in struct qn_progress */
+    bool optional; /* left out when it is NaN */
 };
 
+#define COUNT(name, member)                                                    \
+    {                                                                          \
+        name, QN_I64, offsetof(struct qn_progress, member), false              \
+    }
+#define LOSS(name, member)                                                     \
+    {                                                                          \
+        name, QN_F64, offsetof(struct qn_progress, member), false              \
+    }
+#define ACCURACY(name, member)                                                 \
+    {                                                                          \
+        name, QN_F64, offsetof(struct qn_progress, member), true               \
+    }
+
 static const struct field fields[] = {
-    {"step", QN_I64, offsetof(struct qn_progress, step)},
-    {"updates", QN_I64, offsetof(struct qn_progress, updates)},
-    {"epoch", QN_I64, offsetof(struct qn_progress, epoch)},
-    {"segment", QN_I64, offsetof(struct qn_progress, segment)},
-    {"evals", QN_I64, offsetof(struct qn_progress, evals)},
-    {"eval.step", QN_I64, offsetof(struct qn_progress, eval_step)},
-    {"eval.loss", QN_F64, offsetof(struct qn_progress, eval_loss)},
-    {"best.step", QN_I64, offsetof(struct qn_progress, best_step)},
-    {"best.loss", QN_F64, offsetof(struct qn_progress, best_loss)},
+    COUNT("step", step),
+    COUNT("updates", updates),
+    COUNT("epoch", epoch),
+    COUNT("segment", segment),
+    COUNT("evals", evals),
+    COUNT("eval.step", eval_step),
+    LOSS("eval.loss", eval_loss),
+    ACCURACY("eval.accuracy", eval_accuracy),
+    COUNT("best.step", best_step),
+    LOSS("best.loss", best_loss),
+    ACCURACY("best.accuracy", best_accuracy),
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
@@ -98,6 +114,12 @@ static double one_nan(double v)
     return isnan(v) ? (double)NAN : v;
 }
 
+static bool is_left_out(const struct field *field, const struct qn_progress *p)
+{
+    const void *value = (const char *)p + field->offset;
+    return field->optional && isnan(*(const double *)value);
+}
+
 static enum qn_status write_file(const char *path, const struct qn_progress *at,
                                  const struct arrays *a, struct qn_err *err)
 {
@@ -107,6 +129,9 @@ static enum qn_status write_file(const char *path, const struct qn_progress *at,
     struct qn_st_tensor tensors[N_FIELDS + N_ARRAYS];
     size_t n = 0;
     for (size_t i = 0; i < N_FIELDS; i++) {
+        if (is_left_out(&fields[i], &p)) {
+            continue;
+        }
         tensors[n++] = (struct qn_st_tensor){
             .name = fields[i].name,
             .dtype = fields[i].dtype,
@@ -184,6 +209,9 @@ static enum qn_status read_field(const struct qn_st_file *f, const char *path,
                                  struct qn_progress *p, struct qn_err *err)
 {
     const struct qn_st_tensor *t;
+    if (field->optional && qn_st_find(f, field->name) == NULL) {
+        return QN_OK; /* as p has it: NaN */
+    }
     enum qn_status status = find(f, path, field->name, 1, &t, err);
     if (status != QN_OK) {
         return status;

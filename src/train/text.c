@@ -2,12 +2,16 @@
 #include "train/text.h"
 
 #include "base/file.h"
+#include "model/checkpoint.h"
 #include "store/run_dir.h"
 
 #include <stdlib.h>
 
 static enum qn_symbol_kind kind_of(const struct qn_spec *spec)
 {
+    if (spec->task == QN_TASK_CLASSIFY) {
+        return QN_SYMBOL_WORD;
+    }
     switch (spec->data.level) {
     case QN_LEVEL_CHAR:
         return QN_SYMBOL_CODE_POINT;
@@ -46,10 +50,42 @@ enum qn_status qn_text_open(const struct qn_train_env *env,
         .eos = spec->data.eos,
         .unk = spec->data.unk,
         .vocab_size = spec->data.vocab_size,
+        .documents = spec->task == QN_TASK_CLASSIFY,
+        .fold = {spec->data.fold.k, spec->data.fold.n},
+        .vectors = spec->data.vectors,
+        .vector_width = spec->model.embed,
+        .max_words = spec->data.max_words,
         .data_dir = env->data_dir,
         .vocab = vocab,
     };
     return qn_corpus_open(&corpus, env->log, out, err);
+}
+
+bool qn_text_has(const struct qn_corpus *corpus, enum qn_split split)
+{
+    const struct qn_documents *documents = qn_corpus_documents(corpus, split);
+    if (documents != NULL) {
+        return documents->n > 0;
+    }
+    size_t n;
+    (void)qn_corpus_ids(corpus, split, &n);
+    return n > 1;
+}
+
+int qn_text_longest(const struct qn_corpus *corpus, const struct qn_spec *spec)
+{
+    int longest = 0;
+    for (int s = 0; s < QN_N_SPLITS; s++) {
+        const struct qn_documents *documents =
+            qn_corpus_documents(corpus, (enum qn_split)s);
+        if (documents == NULL) {
+            return spec->seq;
+        }
+        if (documents->longest > longest) {
+            longest = documents->longest;
+        }
+    }
+    return longest;
 }
 
 enum qn_status qn_text_vocab(const char *run_path, const struct qn_spec *spec,
@@ -71,5 +107,17 @@ enum qn_status qn_text_vocab(const char *run_path, const struct qn_spec *spec,
         (void)qn_fail_in(err, status, path);
         free(path);
     }
+    return status;
+}
+
+enum qn_status qn_text_vectors(const char *run_path, struct qn_model *model,
+                               struct qn_err *err)
+{
+    if (qn_model_vectors(model).buffer == NULL) {
+        return QN_OK;
+    }
+    char *path = qn_path_join(run_path, QN_VECTORS_FILE);
+    enum qn_status status = qn_vectors_load(model, path, err);
+    free(path);
     return status;
 }

@@ -59,7 +59,8 @@ static enum qn_status forward(struct qn_trainer *t,
 /* What a step made. */
 struct made {
     struct qn_step_result result;
-    double lr; /* that it was made with */
+    double lr;      /* that it was made with */
+    double symbols; /* that were read, padding not counted */
     bool with_stats;
 };
 
@@ -69,11 +70,13 @@ static enum qn_status compute(struct qn_trainer *t, struct made *out,
 {
     const struct qn_backend_ops *ops = t->be->ops;
     const struct qn_spec *spec = &t->spec;
+    struct qn_portion portion;
+    qn_feed_read(t->feed, t->at.epoch, (size_t)t->at.segment, &portion);
     struct qn_segment segment = {
-        .ids = t->ids,
-        .targets = t->targets,
-        .steps = qn_streams_segment(&t->streams, (size_t)t->at.segment, t->ids,
-                                    t->targets, NULL),
+        .ids = portion.ids,
+        .targets = portion.targets,
+        .steps = portion.steps,
+        .n_real = portion.n_real,
         .seed = (uint64_t)spec->seed,
         .step = (uint64_t)t->at.step + 1,
     };
@@ -93,10 +96,12 @@ static enum qn_status compute(struct qn_trainer *t, struct made *out,
     ops->update(t->be, &update, qn_model_trained(t->model), grads, t->optim.m,
                 t->optim.v);
     out->lr = update.lr;
+    out->symbols = (double)portion.n_symbols;
     return ops->step_end(t->be, &out->result, err);
 }
 
-/* On to the next segment; at an epoch's end the streams start anew. A step that
+/* On to the next segment; at an epoch's end the streams start anew, documents
+ * after every segment. A step that
  * was not finite leaves all as it was before it, the running statistics and the
  * carried state included: the next segment then follows an older one, which is
  * better than NaN for ever. */
@@ -108,9 +113,12 @@ static void advance(struct qn_trainer *t, bool finite)
         qn_pass_carry(t->pass);
     }
     t->at.segment++;
-    if ((size_t)t->at.segment == t->streams.n_segments) {
+    bool over = (size_t)t->at.segment == qn_feed_n_segments(t->feed);
+    if (over) {
         t->at.segment = 0;
         t->at.epoch++;
+    }
+    if (over || qn_feed_starts_anew(t->feed)) {
         qn_pass_restart(t->pass);
     }
 }
@@ -120,9 +128,9 @@ static void report(struct qn_trainer *t, const struct made *made)
     const struct qn_step_result *r = &made->result;
     struct qn_step_record record = {
         .step = t->at.step,
-        .epoch = (double)t->at.step / (double)t->streams.n_segments,
+        .epoch = (double)t->at.step / (double)qn_trainer_steps_per_epoch(t),
         .loss = r->loss_sum / r->count,
-        .accuracy = (double)NAN,
+        .accuracy = qn_share_right(&t->spec, r),
         .lr = made->lr,
         .grad_norm = r->norm,
         .tokens_per_s = qn_speed_now(&t->speed),
@@ -192,8 +200,7 @@ static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
         return fail(t, status, why.text, err);
     }
     advance(t, result->finite);
-    double tokens = (double)t->spec.batch * (double)t->spec.seq;
-    qn_speed_add(&t->speed, tokens, lap(t, &mark));
+    qn_speed_add(&t->speed, made.symbols, lap(t, &mark));
     report(t, &made);
     if (!result->finite) {
         qn_trainer_tell(t, QN_NOTE_NAN, "nan", "text", nan_sentence(result));
@@ -257,6 +264,7 @@ static void finish(struct qn_trainer *t)
         qn_json_object(line);
         qn_json_kint(line, "step", t->at.best_step);
         qn_json_kdouble(line, "loss", t->at.best_loss);
+        qn_record_accuracy(line, t->at.best_accuracy);
         qn_json_end_object(line);
     }
     qn_record_end(t->record);
@@ -353,10 +361,13 @@ void qn_trainer_unpause(struct qn_trainer *t)
 }
 
 /* A prompt is checked while the person who set it is still there. */
-static enum qn_status check_prompt(const struct qn_trainer *t,
-                                   const struct qn_spec *spec,
-                                   struct qn_err *err)
+enum qn_status qn_trainer_check_prompt(const struct qn_trainer *t,
+                                       const struct qn_spec *spec,
+                                       struct qn_err *err)
 {
+    if (spec->task != QN_TASK_LM) {
+        return QN_OK;
+    }
     int32_t *ids;
     size_t n;
     enum qn_status status = qn_text_prompt(qn_corpus_vocab(t->corpus), spec,
@@ -376,7 +387,7 @@ enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
     struct qn_spec changed = t->spec;
     enum qn_status status = qn_settings_change(&changed, key, value, err);
     if (status == QN_OK) {
-        status = check_prompt(t, &changed, err);
+        status = qn_trainer_check_prompt(t, &changed, err);
     }
     if (status != QN_OK) {
         return status;
@@ -423,7 +434,7 @@ int64_t qn_trainer_step_count(const struct qn_trainer *t)
 
 int64_t qn_trainer_steps_per_epoch(const struct qn_trainer *t)
 {
-    return (int64_t)t->streams.n_segments;
+    return (int64_t)qn_feed_n_segments(t->feed);
 }
 
 int64_t qn_trainer_steps_total(const struct qn_trainer *t)

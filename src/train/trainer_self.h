@@ -4,7 +4,7 @@
 #ifndef QN_TRAIN_TRAINER_SELF_H
 #define QN_TRAIN_TRAINER_SELF_H
 
-#include "data/batch.h"
+#include "data/feed.h"
 #include "model/model.h"
 #include "train/code.h"
 #include "train/optim.h"
@@ -25,8 +25,7 @@ struct qn_trainer {
     struct qn_model *model;
     struct qn_pass *pass;
     struct qn_optim optim;
-    struct qn_streams streams;
-    int32_t *ids, *targets; /* [batch, seq]: the segment of this step */
+    struct qn_feed *feed;
     struct qn_measure *measure;
 
     struct qn_run_dir *dir;
@@ -52,6 +51,11 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
 /* Make the folder of a new run. */
 enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err);
 struct qn_code qn_trainer_code(const struct qn_trainer *t);
+
+/* Whether the spec's prompt can be read; a classifier has none. */
+enum qn_status qn_trainer_check_prompt(const struct qn_trainer *t,
+                                       const struct qn_spec *spec,
+                                       struct qn_err *err);
 
 /* Where the run stands, in all units. */
 struct qn_moment qn_trainer_moment(const struct qn_trainer *t);

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/thread.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,7 @@ static struct qn_note blank_note(const struct qn_worker *w,
         .kind = kind,
         .step = qn_trainer_step_count(w->trainer),
         .reading = qn_spec_reading(qn_trainer_spec(w->trainer)),
+        .accuracy = (double)NAN,
     };
     int64_t per_epoch = qn_trainer_steps_per_epoch(w->trainer);
     if (per_epoch > 0) {
@@ -206,12 +208,13 @@ static void evaluate(struct qn_worker *w, const struct qn_command *c)
 {
     struct qn_note n = blank_note(w, QN_NOTE_REPLY);
     struct qn_measure *m = qn_trainer_measure(w->trainer);
-    struct qn_evaluation e = {.split = c->split};
+    struct qn_evaluation e = {.split = c->split, .accuracy = (double)NAN};
     struct qn_err err = {""};
     qn_measure_set_interrupt(m, stop_asked, w);
     enum qn_status status = qn_measure_evaluate(m, c->split, &e, &err);
     n.split = c->split;
     n.loss = e.loss;
+    n.accuracy = e.accuracy;
     n.predictions = e.predictions;
     n.seconds = e.seconds;
     reply(w, c, &n, status, &err);
@@ -254,6 +257,21 @@ static void measure(struct qn_worker *w, const struct qn_command *c)
     reply(w, c, &n, status, &err);
 }
 
+static void classify(struct qn_worker *w, const struct qn_command *c)
+{
+    struct qn_note n = blank_note(w, QN_NOTE_REPLY);
+    struct qn_measure *m = qn_trainer_measure(w->trainer);
+    struct qn_judgement j = {.probability = (double)NAN};
+    struct qn_err err = {""};
+    enum qn_status status =
+        qn_measure_classify(m, c->document, c->document_len, &j, &err);
+    n.judgement.probability = j.probability;
+    n.judgement.label = j.label;
+    n.judgement.words = j.words;
+    n.judgement.known = j.known;
+    reply(w, c, &n, status, &err);
+}
+
 static void resume(struct qn_worker *w)
 {
     w->held = false;
@@ -292,6 +310,9 @@ static void obey(struct qn_worker *w, const struct qn_command *c)
         return;
     case QN_CMD_MEASURE:
         measure(w, c);
+        return;
+    case QN_CMD_CLASSIFY:
+        classify(w, c);
         return;
     }
     reply(w, c, &n, status, &err);
@@ -348,6 +369,7 @@ static void refuse_rest(struct qn_worker *w)
         struct qn_note n = blank_note(w, QN_NOTE_REPLY);
         bool moot = c.kind == QN_CMD_STOP || c.kind == QN_CMD_PAUSE;
         reply(w, &c, &n, moot ? QN_OK : QN_ESTATE, &err);
+        free(c.document);
     }
 }
 
@@ -358,6 +380,7 @@ static void *work(void *arg)
         struct qn_command c;
         if (next_command(w, &c)) {
             obey(w, &c);
+            free(c.document);
         } else if (stop_asked(w)) {
             stop(w);
         } else {
@@ -405,13 +428,25 @@ static void raise_stop(struct qn_worker *w, bool save)
 
 bool qn_worker_post(struct qn_worker *w, const struct qn_command *c)
 {
-    if (qn_worker_ended(w)) {
-        return false;
-    }
-    if (c->kind == QN_CMD_STOP) {
+    bool ended = qn_worker_ended(w);
+    if (c->kind == QN_CMD_STOP && !ended) {
         raise_stop(w, c->save);
     }
-    return qn_queue_post(w->commands, c) || c->kind == QN_CMD_STOP;
+    bool posted = !ended && qn_queue_post(w->commands, c);
+    if (!posted) {
+        free(c->document);
+    }
+    return posted || (c->kind == QN_CMD_STOP && !ended);
+}
+
+/* What was posted while the thread was ending, after it had looked for the last
+ * time. */
+static void drop_commands(struct qn_worker *w)
+{
+    struct qn_command c;
+    while (qn_queue_take(w->commands, &c)) {
+        free(c.document);
+    }
 }
 
 void qn_worker_free(struct qn_worker *w, bool save)
@@ -422,6 +457,7 @@ void qn_worker_free(struct qn_worker *w, bool save)
     struct qn_command c = {.kind = QN_CMD_STOP, .save = save};
     (void)qn_worker_post(w, &c); /* false when it has ended already */
     qn_worker_join(w);
+    drop_commands(w);
     qn_queue_free(w->commands);
     qn_outlet_free(w->outlet);
     free(w);

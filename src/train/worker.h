@@ -21,7 +21,8 @@ enum qn_command_kind {
     QN_CMD_CHECKPOINT, /* answered */
     QN_CMD_EVALUATE,   /* split; answered */
     QN_CMD_SAMPLE,     /* text = prompt, length, temperature, seed; answered */
-    QN_CMD_MEASURE     /* split, of, near; answered, counts apart */
+    QN_CMD_MEASURE,    /* split, of, near; answered, counts apart */
+    QN_CMD_CLASSIFY    /* document; answered */
 };
 
 struct qn_command {
@@ -37,6 +38,10 @@ struct qn_command {
     char key[64];
     char text[1024];
     bool own_prompt; /* of a sample: the run's, not text */
+    /* Of a classification, from malloc: a review is longer than text. Whoever
+     * posts the command gives it away, even when the post fails. */
+    char *document;
+    size_t document_len;
 };
 
 /* Where a trainer on a thread puts its records. Make it first, give its sink to
@@ -56,6 +61,8 @@ enum qn_status qn_worker_start(struct qn_trainer *t, struct qn_outlet *o,
  * after a checkpoint, wait for the thread, free everything. NULL is fine. */
 void qn_worker_free(struct qn_worker *w, bool save);
 
+/* false: the command will not be obeyed, the thread has ended or has too much
+ * to do. Its document is taken in any case. */
 bool qn_worker_post(struct qn_worker *w, const struct qn_command *c);
 /* The thread has ended (the run is done, stopped or failed). */
 bool qn_worker_ended(struct qn_worker *w);

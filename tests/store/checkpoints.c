@@ -14,7 +14,8 @@ static void checkpoint(struct qn_run_dir *d, int64_t step, const char *text,
     struct qn_err err = {""};
     assert_int_equal(qn_run_dir_checkpoint(d, step, &folder, &err), QN_OK);
     put(folder, "model.safetensors", text);
-    if (qn_run_dir_commit(d, step, is_best, metric, keep, &err) != QN_OK) {
+    struct qn_figures figures = {metric, metric, (double)NAN};
+    if (qn_run_dir_commit(d, step, is_best, &figures, keep, &err) != QN_OK) {
         fail_msg("%s", err.text);
     }
     free(folder);
@@ -131,6 +132,17 @@ static void the_newest_and_the_best_stay(void **state)
     d = reopened(d);
     checkpoint(d, 8, "x", false, (double)NAN, (struct qn_keep){2, 1});
     check_steps(qn_run_dir_path(d), "3 4 8");
+    qn_run_dir_close(d);
+}
+
+/* The first of equal ones is the one that "best" names. */
+static void of_equal_checkpoints_the_earliest_stays(void **state)
+{
+    struct qn_run_dir *d = make_run(*state, "r");
+    for (int i = 1; i <= 4; i++) {
+        checkpoint(d, i, "x", i == 1, -0.75, (struct qn_keep){2, 1});
+    }
+    check_steps(qn_run_dir_path(d), "1 2 4");
     qn_run_dir_close(d);
 }
 
@@ -299,6 +311,7 @@ int main(void)
         IN_SCRATCH(best_last_and_steps_are_found),
         IN_SCRATCH(a_missing_checkpoint_error_lists_those_there_are),
         IN_SCRATCH(the_newest_and_the_best_stay),
+        IN_SCRATCH(of_equal_checkpoints_the_earliest_stays),
         IN_SCRATCH(what_best_and_last_name_stays_whatever_the_rule),
         IN_SCRATCH(steps_of_a_replaced_history_go_except_the_best),
         IN_SCRATCH(a_checkpoint_may_be_written_anew),

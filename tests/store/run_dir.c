@@ -166,6 +166,34 @@ static void a_full_disk_leaves_no_new_run(void **state)
     check_names(*state, "");
 }
 
+/* What a caller writes into the folder that is being made; 'user' is a count of
+ * calls, the second of which finds no room. */
+static enum qn_status write_more(void *user, const char *folder,
+                                 struct qn_err *err)
+{
+    int *calls = user;
+    check_file(folder, "spec.json", NULL); /* it is no run yet */
+    put(folder, "more", "x");
+    return ++*calls == 1 ? QN_OK : qn_fail(err, QN_EIO, "more: no room");
+}
+
+static void what_else_a_run_needs_is_there_before_it_shows(void **state)
+{
+    int calls = 0;
+    struct qn_run_files files = {
+        .name = "r", .spec_json = "{}\n", .more = write_more, .user = &calls};
+    struct qn_run_dir *d;
+    struct qn_err err;
+    assert_int_equal(qn_run_dir_create(*state, &files, &d, NULL), QN_OK);
+    check_file(qn_run_dir_path(d), "more", "x");
+    char *id = qn_xstrdup(qn_run_dir_id(d));
+    qn_run_dir_close(d);
+    assert_int_equal(qn_run_dir_create(*state, &files, &d, &err), QN_EIO);
+    assert_string_equal(err.text, "more: no room");
+    check_names(*state, id);
+    free(id);
+}
+
 static bool appending_fails_cleanly(const char *path)
 {
     struct qn_run_dir *d;
@@ -197,10 +225,12 @@ static void a_full_disk_leaves_whole_lines_and_the_last_checkpoint(void **state)
     struct qn_run_dir *d = make_run(*state, "r");
     char *path = qn_xstrdup(qn_run_dir_path(d));
     char *folder;
+    static const struct qn_figures figures = {.metric = 1};
     append(d, QN_EVENTS, NULL, 1);
     assert_int_equal(qn_run_dir_checkpoint(d, 1, &folder, NULL), QN_OK);
     assert_int_equal(
-        qn_run_dir_commit(d, 1, true, 1, (struct qn_keep){1, 1}, NULL), QN_OK);
+        qn_run_dir_commit(d, 1, true, &figures, (struct qn_keep){1, 1}, NULL),
+        QN_OK);
     free(folder);
     qn_run_dir_close(d);
     assert_int_equal(with_file_limit(20, appending_fails_cleanly, path), 0);
@@ -396,6 +426,7 @@ int main(void)
         cmocka_unit_test(ids_sort_by_the_millisecond),
         IN_SCRATCH(a_store_that_cannot_be_written_is_named),
         IN_SCRATCH(a_full_disk_leaves_no_new_run),
+        IN_SCRATCH(what_else_a_run_needs_is_there_before_it_shows),
         IN_SCRATCH(a_full_disk_leaves_whole_lines_and_the_last_checkpoint),
         IN_SCRATCH(lines_are_appended_whole),
         IN_SCRATCH(opening_cuts_torn_lines_and_goes_on_behind_them),

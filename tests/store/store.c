@@ -201,15 +201,44 @@ static void the_best_checkpoint_is_told(void **state)
 {
     struct qn_run_dir *d = make_run(*state, "r");
     char *folder;
+    const struct qn_figures figures = {1.25, 1.25, (double)NAN};
     assert_int_equal(qn_run_dir_checkpoint(d, 40, &folder, NULL), QN_OK);
     assert_int_equal(
-        qn_run_dir_commit(d, 40, true, 1.25, (struct qn_keep){1, 1}, NULL),
+        qn_run_dir_commit(d, 40, true, &figures, (struct qn_keep){1, 1}, NULL),
         QN_OK);
     free(folder);
     qn_run_dir_close(d);
     struct qn_run_summary *runs = listed(*state, 1, 0);
     assert_int_equal(runs[0].best_step, 40);
     assert_true(runs[0].best_loss == 1.25);
+    assert_true(isnan(runs[0].best_accuracy));
+    free(runs);
+}
+
+static void the_accuracy_of_a_classifier_is_told(void **state)
+{
+    struct qn_run_dir *d = make_run(*state, "r");
+    char *folder;
+    const struct qn_figures figures = {-0.75, 0.5, 0.75};
+    char *run = qn_xstrdup(qn_run_dir_path(d));
+    put(run, "spec.json",
+        "{\"name\":\"r\",\"task\":\"classify\","
+        "\"data\":{\"level\":\"word\"}}\n");
+    assert_int_equal(qn_run_dir_checkpoint(d, 40, &folder, NULL), QN_OK);
+    assert_int_equal(
+        qn_run_dir_commit(d, 40, true, &figures, (struct qn_keep){1, 1}, NULL),
+        QN_OK);
+    check_file(run, "checkpoints/40/metric",
+               "-0.75\nloss 0.5\naccuracy 0.75\n");
+    free(folder);
+    free(run);
+    qn_run_dir_close(d);
+    struct qn_run_summary *runs = listed(*state, 1, 0);
+    assert_true(runs[0].of_labels);
+    assert_false(runs[0].of_words);
+    assert_int_equal(runs[0].best_step, 40);
+    assert_true(runs[0].best_loss == 0.5);
+    assert_true(runs[0].best_accuracy == 0.75);
     free(runs);
 }
 
@@ -306,6 +335,7 @@ int main(void)
         IN_SCRATCH(listing_does_not_drop_the_lock),
         IN_SCRATCH(the_step_is_the_last_one_recorded),
         IN_SCRATCH(the_best_checkpoint_is_told),
+        IN_SCRATCH(the_accuracy_of_a_classifier_is_told),
         IN_SCRATCH(long_names_are_cut_between_code_points),
         IN_SCRATCH(runs_are_found_by_path_id_name_and_prefix),
         IN_SCRATCH(runs_not_found_are_told_with_the_nearest),

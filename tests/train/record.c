@@ -109,12 +109,16 @@ static void a_segment_begins_in_every_file(void **state)
     qn_run_dir_close(d);
 }
 
+/* But there is no accuracy at all of a language model. */
 static void numbers_that_are_not_finite_are_null(void **state)
 {
     struct fixture *f = *state;
     struct qn_run_dir *d = make_dir(f);
     struct qn_record *r = qn_record_new(d);
-    struct qn_step_record step = {.step = 3, .loss = (double)NAN, .lr = 0.5};
+    struct qn_step_record step = {
+        .step = 3, .loss = (double)NAN, .accuracy = (double)NAN, .lr = 0.5};
+    qn_record_step(r, &step, 1.25);
+    step.accuracy = 0.75;
     qn_record_step(r, &step, 1.25);
     struct qn_bytes text;
     struct qn_err err;
@@ -123,7 +127,11 @@ static void numbers_that_are_not_finite_are_null(void **state)
         QN_OK);
     assert_string_equal(text.data, "{\"event\":\"step\",\"step\":3,\"epoch\":0,"
                                    "\"loss\":null,\"lr\":0.5,\"grad_norm\":0,"
-                                   "\"tokens_per_s\":0,\"seconds\":1.25}\n");
+                                   "\"tokens_per_s\":0,\"seconds\":1.25}\n"
+                                   "{\"event\":\"step\",\"step\":3,\"epoch\":0,"
+                                   "\"loss\":null,\"accuracy\":0.75,\"lr\":0.5,"
+                                   "\"grad_norm\":0,\"tokens_per_s\":0,"
+                                   "\"seconds\":1.25}\n");
     qn_bytes_free(&text);
     qn_record_free(r);
     qn_run_dir_close(d);

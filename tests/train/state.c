@@ -66,8 +66,10 @@ static const struct qn_progress progress = {
     .evals = 3,
     .eval_step = 10,
     .eval_loss = 1.0 / 3,
+    .eval_accuracy = 0.7,
     .best_step = 7,
     .best_loss = 0.1,
+    .best_accuracy = 0.9,
 };
 
 static void what_is_saved_is_loaded(void **state)
@@ -102,6 +104,35 @@ static void what_is_saved_is_loaded(void **state)
     free(path);
     parts_fini(&a);
     parts_fini(&b);
+}
+
+/* Language models have no accuracy, and their files no place for one: they are
+ * those that older programs wrote. */
+static void without_accuracy_there_is_no_tensor_of_it(void **state)
+{
+    static const char *const names[] = {"eval.accuracy", "best.accuracy"};
+    struct fixture *f = *state;
+    struct qn_spec spec = fixture_spec(f, NULL);
+    struct parts a;
+    struct qn_err err;
+    struct qn_progress without = progress, at = progress;
+    without.eval_accuracy = without.best_accuracy = (double)NAN;
+    parts_init(&a, &spec);
+    char *path = qn_path_join(f->folder, "state.safetensors");
+    assert_int_equal(qn_state_save(path, &without, &a.optim, a.pass, &err),
+                     QN_OK);
+    struct qn_st_file *file;
+    assert_int_equal(qn_st_open(path, &file, &err), QN_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_null(qn_st_find(file, names[i]));
+    }
+    qn_st_close(file);
+    assert_int_equal(qn_state_load(path, &at, &a.optim, a.pass, &err), QN_OK);
+    assert_true(isnan(at.eval_accuracy));
+    assert_true(isnan(at.best_accuracy));
+    assert_true(at.best_loss == progress.best_loss);
+    free(path);
+    parts_fini(&a);
 }
 
 static void a_state_of_another_size_is_refused_untouched(void **state)
@@ -216,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(what_is_saved_is_loaded),
+        CASE(without_accuracy_there_is_no_tensor_of_it),
         CASE(a_state_of_another_size_is_refused_untouched),
         CASE(counters_that_cannot_be_are_refused),
         CASE(sgd_has_no_moments),

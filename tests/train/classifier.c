@@ -1,0 +1,503 @@
+/* classifier.c - classifiers of documents: learnt, recorded, cut and gone on
+ * with.
+ */
+#include "labelled.h"
+
+#include "base/mem.h"
+#include "base/safetensors.h"
+#include "base/str.h"
+#include "model/checkpoint.h"
+#include "store/store.h"
+#include "train/trainer_self.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* --- learning ------------------------------------------------------------ */
+
+static const char *const learnt[] = {"steps=200", "eval.every=1 epoch", NULL};
+
+static void check_learnt(struct labelled *l, const char *const *settings)
+{
+    struct fixture *f = l->f;
+    f->told.n_notes = f->told.n_steps = 0;
+    struct qn_trainer *t = labelled_create(l, settings);
+    struct qn_evaluation e;
+    struct qn_err err;
+    fixture_run(t, INT64_MAX);
+    assert_int_equal(qn_trainer_state(t), QN_RUN_DONE);
+    for (int i = 0; i < f->told.n_steps; i++) {
+        double accuracy = f->told.step[i].accuracy;
+        assert_true(accuracy >= 0 && accuracy <= 1);
+        assert_true(i < 150 || accuracy == 1);
+    }
+    const struct qn_note *eval = fixture_note(f, QN_NOTE_EVAL);
+    assert_int_equal(eval->reading, QN_READ_ACCURACY);
+    assert_int_equal(eval->predictions, 8);
+    assert_true(eval->accuracy == 1);
+    assert_int_equal(
+        qn_measure_evaluate(qn_trainer_measure(t), QN_TEST, &e, &err), QN_OK);
+    assert_int_equal(e.predictions, 12);
+    assert_true(e.accuracy == 1);
+    assert_true(fixture_note(f, QN_NOTE_DONE)->accuracy == 1);
+    qn_trainer_free(t);
+}
+
+static void a_separable_task_is_learnt(void **state)
+{
+    struct labelled *l = *state;
+    static const char *const others[][8] = {
+        {"steps=200", "model.cell=lstm", "model.dense=true", NULL},
+        {"steps=200", "data.vectors=none", "model.batch_norm=true",
+         "optim.kind=rmsprop", "model.activation=delu", NULL}};
+    static const char *const backends[] = {"ref", "cpu"};
+    for (int b = 0; b < 2; b++) {
+        l->f->env.backend = backends[b];
+        check_learnt(l, learnt);
+        check_learnt(l, others[0]);
+        check_learnt(l, others[1]);
+    }
+}
+
+static bool see_accuracy(void *user, const json_t *line)
+{
+    int *n = user;
+    const char *event = json_string_value(json_object_get(line, "event"));
+    const json_t *accuracy = json_object_get(line, "accuracy");
+    assert_null(json_object_get(line, "bpc"));
+    assert_null(json_object_get(line, "perplexity"));
+    assert_true(json_is_real(accuracy) || json_is_integer(accuracy));
+    n[qn_str_eq(event, "eval")]++;
+    return true;
+}
+
+static bool see_best(void *user, const json_t *line)
+{
+    int *n = user;
+    const json_t *best = json_object_get(line, "best");
+    if (json_is_object(best)) {
+        assert_true(json_number_value(json_object_get(best, "accuracy")) == 1);
+        assert_true(json_number_value(json_object_get(best, "loss")) > 0);
+        *n += 1;
+    }
+    return true;
+}
+
+static void accuracy_is_recorded(void **state)
+{
+    struct labelled *l = *state;
+    char *run = fixture_finish(labelled_create(l, learnt));
+    struct qn_err err;
+    int n[2] = {0}, n_best = 0;
+    assert_int_equal(qn_run_dir_lines(run, QN_METRICS, see_accuracy, n, &err),
+                     QN_OK);
+    assert_int_equal(n[0], 200);
+    assert_int_equal(n[1], fixture_notes(l->f, QN_NOTE_EVAL));
+    assert_int_equal(qn_run_dir_lines(run, QN_EVENTS, see_best, &n_best, &err),
+                     QN_OK);
+    assert_int_equal(n_best, 1);
+    free(run);
+}
+
+/* --- the best ------------------------------------------------------------ */
+
+/* The step of the first evaluation that none was better than. */
+static int64_t best_told(const struct fixture *f, bool by_accuracy)
+{
+    double best = (double)INFINITY;
+    int64_t step = -1;
+    for (int i = 0; i < f->told.n_notes; i++) {
+        const struct qn_note *n = &f->told.note[i];
+        double value = by_accuracy ? -n->accuracy : n->loss;
+        if (n->kind == QN_NOTE_EVAL && value < best) {
+            best = value;
+            step = n->step;
+        }
+    }
+    return step;
+}
+
+static int64_t check_best(struct labelled *l, const char *metric,
+                          bool by_accuracy)
+{
+    struct fixture *f = l->f;
+    const char *const settings[] = {"steps=100", "eval.every=4 steps", metric,
+                                    "checkpoint.keep.last=1", NULL};
+    f->told.n_notes = 0;
+    struct qn_trainer *t = labelled_create(l, settings);
+    fixture_run(t, INT64_MAX);
+    int64_t step = best_told(f, by_accuracy);
+    struct qn_best best;
+    assert_true(qn_trainer_best(t, &best));
+    assert_int_equal(best.step, step);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+
+    char *folder;
+    int64_t found;
+    struct qn_err err;
+    assert_int_equal(
+        qn_run_dir_find_checkpoint(run, "best", &folder, &found, &err), QN_OK);
+    assert_int_equal(found, step);
+    free(folder);
+    struct qn_run_summary *runs;
+    int n;
+    assert_int_equal(qn_store_list(f->store, &runs, &n, NULL, &err), QN_OK);
+    assert_true(runs[n - 1].of_labels);
+    assert_true(runs[n - 1].best_loss == best.loss);
+    assert_true(runs[n - 1].best_accuracy == best.accuracy);
+    free(runs);
+    char *checkpoints = qn_path_join(run, "checkpoints");
+    char **names;
+    size_t n_names;
+    assert_int_equal(qn_dir_list(checkpoints, &names, &n_names, &err), QN_OK);
+    assert_int_equal(n_names, step == 100 ? 1 : 2); /* the best, the last */
+    for (size_t i = 0; i < n_names; i++) {
+        free(names[i]);
+    }
+    free(names);
+    free(checkpoints);
+    free(run);
+    return step;
+}
+
+/* Loss falls on when accuracy has reached its most. */
+static void the_best_is_by_the_metric_that_was_asked_for(void **state)
+{
+    struct labelled *l = *state;
+    int64_t by_accuracy =
+        check_best(l, "checkpoint.metric=valid.accuracy", true);
+    int64_t by_loss = check_best(l, "checkpoint.metric=valid.loss", false);
+    assert_true(by_accuracy < by_loss);
+}
+
+/* --- going on ------------------------------------------------------------ */
+
+/* An epoch is 7 batches, the last one not full. */
+static const char *const goes_on[] = {"steps=40",
+                                      "eval.every=10 steps",
+                                      "checkpoint.every=6",
+                                      "stats.every=5",
+                                      "stats.of=c,z,h",
+                                      "model.embed_dropout=0.2",
+                                      "checkpoint.metric=valid.accuracy",
+                                      NULL};
+
+static void remove_file(const char *path)
+{
+    struct qn_err err;
+    assert_true(qn_path_exists(path));
+    assert_int_equal(qn_remove_tree(path, &err), QN_OK);
+}
+
+/* Where the run is cut nothing is saved, as when it is killed; the vectors'
+ * file is gone then. */
+static void check_cut(struct labelled *l, const char *const *settings,
+                      const char *whole, int64_t cut)
+{
+    struct labelled again = *l;
+    again.vectors = qn_path_join(l->f->folder, "cut.txt");
+    struct qn_bytes vectors;
+    struct qn_err err;
+    assert_int_equal(qn_file_read(l->vectors, &vectors, &err), QN_OK);
+    free(fixture_write(l->f, "cut.txt", vectors.data));
+    struct qn_trainer *t = labelled_create(&again, settings);
+    fixture_run(t, cut);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+    remove_file(again.vectors);
+    t = fixture_resume(l->f, run, NULL, 0);
+    assert_true(qn_trainer_step_count(t) <= cut);
+    free(fixture_finish(t));
+    assert_same_training(run, whole, 40);
+    free(again.vectors);
+    free(run);
+    qn_bytes_free(&vectors);
+}
+
+static void a_cut_run_ends_byte_for_byte_like_an_uncut_one(void **state)
+{
+    struct labelled *l = *state;
+    static const int64_t cuts[] = {0, 5, 7, 12, 13, 14, 30, 39};
+    char *whole = fixture_finish(labelled_create(l, goes_on));
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
+        check_cut(l, goes_on, whole, cuts[i]);
+    }
+    free(whole);
+    l->f->env.backend = "cpu";
+    whole = fixture_finish(labelled_create(l, goes_on));
+    check_cut(l, goes_on, whole, 14);
+    check_cut(l, goes_on, whole, 30);
+    free(whole);
+}
+
+static void so_does_one_of_another_kind(void **state)
+{
+    struct labelled *l = *state;
+    static const char *const kinds[][8] = {
+        {"steps=40", "checkpoint.every=6", "eval.every=10 steps",
+         "model.batch_norm=true", "optim.kind=rmsprop", NULL},
+        {"steps=40", "checkpoint.every=6", "eval.every=10 steps",
+         "model.cell=lstm", "model.dense=true", "optim.kind=sgd",
+         "optim.momentum=0.9", NULL}};
+    for (int i = 0; i < 2; i++) {
+        char *whole = fixture_finish(labelled_create(l, kinds[i]));
+        check_cut(l, kinds[i], whole, 16);
+        free(whole);
+    }
+}
+
+static bool has_tensor(const char *path, const char *name)
+{
+    struct qn_st_file *file;
+    struct qn_err err;
+    assert_int_equal(qn_st_open(path, &file, &err), QN_OK);
+    bool has = qn_st_find(file, name) != NULL;
+    qn_st_close(file);
+    return has;
+}
+
+static void word_vectors_are_kept_once(void **state)
+{
+    struct labelled *l = *state;
+    char *run = fixture_finish(labelled_create(l, NULL));
+    char *vectors = qn_path_join(run, "vectors.safetensors");
+    char *model = qn_path_join(run, "checkpoints/20/model.safetensors");
+    char *beside = qn_path_join(run, "checkpoints/20/vectors.safetensors");
+    assert_true(has_tensor(vectors, "embedding.weight"));
+    assert_false(has_tensor(model, "embedding.weight"));
+    assert_false(qn_path_exists(beside));
+    free(vectors);
+    free(model);
+    free(beside);
+    free(run);
+    static const char *const embedded[] = {"data.vectors=none", NULL};
+    run = fixture_finish(labelled_create(l, embedded));
+    vectors = qn_path_join(run, "vectors.safetensors");
+    model = qn_path_join(run, "checkpoints/20/model.safetensors");
+    assert_false(qn_path_exists(vectors));
+    assert_true(has_tensor(model, "embedding.weight"));
+    free(vectors);
+    free(model);
+    free(run);
+}
+
+static void a_full_disk_leaves_no_run_without_vectors(void **state)
+{
+    struct labelled *l = *state;
+    struct qn_spec spec = labelled_spec(l, NULL);
+    struct qn_trainer *t = NULL;
+    struct qn_err err = {""};
+    struct qn_run_summary *runs;
+    int n;
+    rlim_t before = fixture_limit_files(200); /* vocab.txt is smaller */
+    enum qn_status status =
+        qn_trainer_create(&l->f->env, &spec, &l->f->sink, &t, &err);
+    (void)fixture_limit_files(before);
+    assert_int_equal(status, QN_EIO);
+    assert_non_null(strstr(err.text, "vectors.safetensors"));
+    assert_null(strchr(err.text, '\n'));
+    assert_null(t);
+    assert_int_equal(qn_store_list(l->f->store, &runs, &n, NULL, &err), QN_OK);
+    assert_int_equal(n, 0);
+    free(runs);
+}
+
+static void missing_or_foreign_vectors_are_named(void **state)
+{
+    struct labelled *l = *state;
+    char *run = fixture_finish(labelled_create(l, NULL));
+    char *vectors = qn_path_join(run, "vectors.safetensors");
+    static const char *const more[] = {"steps=30"};
+    struct qn_trainer *t;
+    struct qn_measure *m;
+    struct qn_err err;
+    remove_file(vectors);
+    assert_int_equal(
+        qn_trainer_resume(&l->f->env, run, more, 1, NULL, &t, &err),
+        QN_ENOTFOUND);
+    assert_non_null(strstr(err.text, "vectors.safetensors"));
+    assert_int_equal(
+        qn_measure_open(&l->f->env, run, "last", NULL, 0, &m, &err),
+        QN_ENOTFOUND);
+    static const float one = 1;
+    struct qn_st_tensor small = {.name = "embedding.weight",
+                                 .dtype = QN_F32,
+                                 .n_dims = 2,
+                                 .dim = {1, 1},
+                                 .data = &one};
+    assert_int_equal(qn_st_write(vectors, &small, 1, NULL, 0, &err), QN_OK);
+    assert_int_equal(
+        qn_measure_open(&l->f->env, run, "last", NULL, 0, &m, &err),
+        QN_EFORMAT);
+    assert_non_null(strstr(err.text, "vectors.safetensors"));
+    free(vectors);
+    free(run);
+}
+
+static void changed_documents_are_noticed(void **state)
+{
+    struct labelled *l = *state;
+    struct qn_trainer *t = labelled_create(l, NULL);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    struct qn_err err;
+    qn_trainer_free(t);
+    free(fixture_write(l->f, "test.tsv", "1\t0\tthe film was bright\n"));
+    assert_int_equal(
+        qn_trainer_resume(&l->f->env, run, NULL, 0, NULL, &t, &err), QN_ESTATE);
+    assert_non_null(strstr(err.text, "data.test"));
+    assert_non_null(strstr(err.text, "has changed"));
+    assert_null(strstr(err.text, "data.train"));
+    free(run);
+}
+
+static void write_in(struct labelled *l, const char *folder, const char *name,
+                     const char *text)
+{
+    struct qn_err err;
+    char *path = qn_path_join(l->f->folder, folder);
+    assert_int_equal(qn_make_dirs(path, &err), QN_OK);
+    free(path);
+    path = qn_path_join(folder, name);
+    free(fixture_write(l->f, path, text));
+    free(path);
+}
+
+static void a_folder_is_trained_on_and_its_changes_are_noticed(void **state)
+{
+    struct labelled *l = *state;
+    struct labelled of_folder = *l;
+    static const char *const whole[] = {"data.fold=none", "steps=4", "batch=2",
+                                        NULL};
+    struct qn_err err;
+    write_in(l, "reviews/pos", "0_9.txt", "the film was bright");
+    write_in(l, "reviews/pos", "1_8.txt", "bright plot and bright actors");
+    write_in(l, "reviews/neg", "0_1.txt", "the plot was dull");
+    of_folder.train = qn_path_join(l->f->folder, "reviews");
+    struct qn_trainer *t = labelled_create(&of_folder, whole);
+    assert_int_equal(qn_trainer_steps_per_epoch(t), 2);
+    fixture_run(t, 3);
+    assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+    qn_trainer_free(fixture_resume(l->f, run, NULL, 0));
+    write_in(l, "reviews/neg", "0_1.txt", "the plot was dull and dull");
+    assert_int_equal(
+        qn_trainer_resume(&l->f->env, run, NULL, 0, NULL, &t, &err), QN_ESTATE);
+    assert_non_null(strstr(err.text, "data.train"));
+    free(of_folder.train);
+    free(run);
+}
+
+static void
+without_documents_to_validate_the_last_weights_are_the_best(void **state)
+{
+    struct labelled *l = *state;
+    static const char *const whole[] = {"data.fold=none", "eval.every=1 epoch",
+                                        NULL};
+    struct qn_measure *m;
+    struct qn_evaluation e;
+    struct qn_err err;
+    char *run = fixture_finish(labelled_create(l, whole));
+    assert_non_null(strstr(l->f->lines.text, "there is no valid split"));
+    assert_int_equal(fixture_notes(l->f, QN_NOTE_EVAL), 0);
+    assert_int_equal(
+        qn_measure_open(&l->f->env, run, "best", NULL, 0, &m, &err), QN_OK);
+    assert_int_equal(qn_measure_checkpoint_step(m), 20);
+    assert_int_equal(qn_measure_evaluate(m, QN_VALID, &e, &err), QN_EUSAGE);
+    assert_string_equal(err.text, "the run has no valid split");
+    qn_measure_free(m);
+    free(run);
+}
+
+static float *weights_of(struct qn_trainer *t)
+{
+    struct qn_tensor w = qn_model_weights(t->model);
+    float *copy = qn_xcalloc(w.count, sizeof *copy);
+    struct qn_err err;
+    assert_int_equal(t->be->ops->read(t->be, w, copy, &err), QN_OK);
+    return copy;
+}
+
+/* A batch of documents whose loss is not a number is passed over: what follows
+ * is as if the weights had been good. */
+static void a_step_without_update_leaves_every_bit(void **state)
+{
+    struct labelled *l = *state;
+    static const char *const settings[] = {
+        "model.batch_norm=true", "optim.kind=adam", "stop.nan=ignore", NULL};
+    static const char *const files[] = {"model", "state"};
+    struct qn_trainer *t = labelled_create(l, settings);
+    size_t n = qn_model_weights(t->model).count;
+    struct qn_err err;
+    fixture_run(t, 5);
+    assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
+    float *good = weights_of(t);
+    float *bad = weights_of(t);
+    bad[0] = NAN;
+    t->be->ops->write(t->be, qn_model_weights(t->model), bad);
+    fixture_run(t, 6);
+    assert_int_equal(t->at.updates, 5);
+    float *after = weights_of(t);
+    assert_memory_equal(after, bad, n * sizeof *bad);
+    t->be->ops->write(t->be, qn_model_weights(t->model), good);
+    /* With the counters as they were the files are the same bytes. */
+    struct qn_progress at = t->at;
+    t->at.step = 5;
+    t->at.segment = 5;
+    for (int i = 0; i < 2; i++) {
+        char *old = qn_xasprintf("%s/checkpoints/5/%s.safetensors",
+                                 qn_trainer_dir(t), files[i]);
+        char *new = qn_path_join(l->f->folder, "new.safetensors");
+        struct qn_bytes a, b;
+        assert_int_equal(
+            i == 0 ? qn_checkpoint_save(t->model, new, &err)
+                   : qn_state_save(new, &t->at, &t->optim, t->pass, &err),
+            QN_OK);
+        assert_int_equal(qn_file_read(old, &a, &err), QN_OK);
+        assert_int_equal(qn_file_read(new, &b, &err), QN_OK);
+        assert_int_equal(a.len, b.len);
+        assert_memory_equal(a.data, b.data, a.len);
+        qn_bytes_free(&a);
+        qn_bytes_free(&b);
+        free(old);
+        free(new);
+    }
+    t->at = at;
+    fixture_run(t, 20);
+    assert_int_equal(qn_trainer_state(t), QN_RUN_DONE);
+    free(good);
+    free(bad);
+    free(after);
+    qn_trainer_free(t);
+}
+
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, labelled_setup, labelled_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_separable_task_is_learnt),
+        CASE(accuracy_is_recorded),
+        CASE(the_best_is_by_the_metric_that_was_asked_for),
+        CASE(a_cut_run_ends_byte_for_byte_like_an_uncut_one),
+        CASE(so_does_one_of_another_kind),
+        CASE(word_vectors_are_kept_once),
+        CASE(a_full_disk_leaves_no_run_without_vectors),
+        CASE(missing_or_foreign_vectors_are_named),
+        CASE(changed_documents_are_noticed),
+        CASE(a_folder_is_trained_on_and_its_changes_are_noticed),
+        CASE(without_documents_to_validate_the_last_weights_are_the_best),
+        CASE(a_step_without_update_leaves_every_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
