@@ -307,6 +307,43 @@ static void a_restart_forgets_the_last_batch(void **state)
     }
 }
 
+/* Gradients of one batch on this pool. */
+static float *trained_on(struct qn_pool *pool, struct qn_spec spec)
+{
+    struct net net;
+    struct qn_err err;
+    open_net(&net, "ref", spec);
+    qn_model_free(net.m);
+    qn_backend_free(net.be);
+    assert_int_equal(qn_backend_new("cpu", pool, 3, &net.be, &err), QN_OK);
+    net.m = qn_test_model(net.be, &spec, VOCAB);
+    struct qn_pass *p = qn_test_pass(net.m, BATCH, STEPS, true);
+    (void)forward_batch(&net, p);
+    float *grads = gradients(&net, p);
+    qn_pass_free(p);
+    close_net(&net);
+    return grads;
+}
+
+static void gradients_do_not_depend_on_who_computes_them(void **state)
+{
+    (void)state;
+    struct qn_pool *pool = qn_pool_new(3);
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        struct qn_spec spec = kind_of(kind);
+        struct qn_param_list list;
+        spec.model.batch_norm = spec.model.cell == QN_CELL_QRNN && kind > 15;
+        qn_param_list_init(&list, &spec, VOCAB);
+        float *alone = trained_on(NULL, spec);
+        float *together = trained_on(pool, spec);
+        assert_memory_equal(alone, together, list.trained * sizeof *alone);
+        free(alone);
+        free(together);
+        qn_param_list_fini(&list);
+    }
+    qn_pool_free(pool);
+}
+
 /* --- statistics --------------------------------------------------------- */
 
 typedef struct qn_hist hists[QN_N_QUANTITIES];
@@ -460,6 +497,7 @@ int main(void)
         cmocka_unit_test(a_batch_of_padding_alone_teaches_nothing),
         cmocka_unit_test(batches_of_documents_allocate_nothing),
         cmocka_unit_test(a_restart_forgets_the_last_batch),
+        cmocka_unit_test(gradients_do_not_depend_on_who_computes_them),
         cmocka_unit_test(statistics_are_those_of_the_documents_alone),
         cmocka_unit_test(batch_norm_sees_real_rows_alone),
     };
