@@ -196,9 +196,7 @@ static void backward_inputs(const struct qn_ref_layer *r,
             float *dx = qn_row(&grad->d_x, b, t);
             for (size_t d = 0; d < r->in; d++) {
                 double old = grad->add_x ? (double)dx[d] : 0.0;
-                double new =
-                    t < qn_ref_real(r, b) ? backward_input(r, b, t, d) : 0.0;
-                dx[d] = (float)(old + new);
+                dx[d] = (float)(old + backward_input(r, b, t, d));
             }
         }
 }

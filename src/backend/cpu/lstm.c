@@ -18,6 +18,11 @@
  * the cache, so blocks are as large as helps the products. */
 #define BLOCK_ROWS 1600
 
+/* A recurrence of at least so many steps, of several sequences a task, takes
+ * W_hh transposed: small products are twice as fast with it (12 sequences of
+ * 256 units: 70 us a step in place of 157), which soon pays for the copy. */
+#define TRANSPOSE_STEPS 8
+
 struct lstm_job {
     const struct qn_kernels *kernels;
     const struct qn_lstm *layer;
@@ -25,10 +30,11 @@ struct lstm_job {
     struct qn_product product;       /* of the input */
     struct qn_batch batch;
     struct qn_mask mask;
-    size_t hidden, outputs;        /* H, 4H */
-    struct qn_partials ih, hh;     /* backward; the bias is with ih */
-    float *work;                   /* [slices, task_work] */
-    size_t product_work;           /* of a task, then its scratch: */
+    size_t hidden, outputs;    /* H, 4H */
+    struct qn_partials ih, hh; /* backward; the bias is with ih */
+    float *transposed;         /* W_hh^T [H, 4H], forward; NULL: not made */
+    float *work;         /* [slices, task_work], then W_hh^T or partials */
+    size_t product_work; /* of a task, then its scratch: */
     size_t states_work, task_work; /* dh, dc [sequences, H], db [4H] */
 };
 
@@ -82,11 +88,19 @@ static size_t partials_work(const struct qn_partials *p)
     return qn_partials_work(p->slices, p->n_weight, p->n_bias);
 }
 
+static bool wants_transposed(const struct lstm_job *job)
+{
+    return job->batch.sequences > job->batch.slices &&
+           job->batch.steps >= TRANSPOSE_STEPS;
+}
+
 /* Floats for both ways of this layer. */
 static size_t job_work(const struct lstm_job *job)
 {
+    size_t copy = wants_transposed(job) ? job->hidden * job->outputs : 0;
+    size_t partials = partials_work(&job->ih) + partials_work(&job->hh);
     return (size_t)job->batch.slices * job->task_work +
-           partials_work(&job->ih) + partials_work(&job->hh);
+           (copy > partials ? copy : partials);
 }
 
 size_t qn_cpu_lstm_workspace(struct qn_backend *be, const struct qn_lstm *l)
@@ -187,6 +201,22 @@ static struct qn_block running(const struct lstm_job *job,
     return run;
 }
 
+/* Some rows of W_hh^T, a few cache lines at a time. */
+static void transpose_slice(void *arg, int slice)
+{
+    enum { AT_ONCE = 16 };
+    const struct lstm_job *job = arg;
+    const float *from = qn_floats(job->layer->weight_hh);
+    size_t n = job->outputs;
+    int rows = (int)job->hidden;
+    int end = qn_split(rows, job->batch.slices, slice + 1);
+    for (size_t k0 = 0; k0 < n; k0 += AT_ONCE)
+        for (int j = qn_split(rows, job->batch.slices, slice); j < end; j++)
+            for (size_t k = k0; k < n && k < k0 + AT_ONCE; k++)
+                job->transposed[(size_t)j * n + k] =
+                    from[k * job->hidden + (size_t)j];
+}
+
 /* a[t] += W_hh h[t-1] for all sequences of the part. */
 static void add_recurrent(const struct lstm_job *job,
                           const struct qn_block *part, int t)
@@ -198,14 +228,14 @@ static void add_recurrent(const struct lstm_job *job,
     struct qn_gemm product = {
         .c = job->product.y + row_index(job, part->first, t) * job->outputs,
         .a = h.data,
-        .b = qn_floats(l->weight_hh),
+        .b = job->transposed ? job->transposed : qn_floats(l->weight_hh),
         .m = part->sequences,
         .n = (int)job->outputs,
         .k = (int)job->hidden,
         .lda = h.pitch,
-        .ldb = job->hidden,
+        .ldb = job->transposed ? job->outputs : job->hidden,
         .ldc = (size_t)job->batch.steps * job->outputs,
-        .trans_b = true,
+        .trans_b = !job->transposed,
         .beta = 1.0f,
     };
     qn_gemm(&product);
@@ -268,6 +298,10 @@ void qn_cpu_lstm(struct qn_backend *be, const struct qn_lstm *layer)
     struct lstm_job job = open_job(cpu, layer);
     if (!start_job(cpu, &job))
         return;
+    if (wants_transposed(&job)) {
+        job.transposed = task_work(&job, job.batch.slices);
+        qn_pool_run(pool, job.batch.slices, transpose_slice, &job);
+    }
     if (qn_batch_by_time(&job.batch)) {
         qn_pool_run(pool, job.batch.slices, forward_products, &job);
         qn_pool_run(pool, job.batch.sequences, forward_recurrence, &job);
