@@ -105,10 +105,7 @@ struct lab_run *qn_lab_add_run(struct qn_lab *lab, const char *dir,
     run->dir = qn_xstrdup(dir);
     run->folder = qn_path_base(run->dir);
     run->spec = *spec;
-    run->newest.loss = (double)NAN;
-    run->best_loss = (double)NAN;
-    run->best_accuracy = (double)NAN;
-    run->accuracy = (double)NAN;
+    qn_lab_reset_progress(run);
     run->sample = qn_xstrdup("");
     for (int i = 0; i < LAB_N_METRICS; i++) {
         run->series[i] = qn_series_new();
@@ -118,6 +115,17 @@ struct lab_run *qn_lab_add_run(struct qn_lab *lab, const char *dir,
     lab->runs[lab->n_runs++] = run;
     run->id = lab->n_runs;
     return run;
+}
+
+void qn_lab_reset_progress(struct lab_run *run)
+{
+    run->newest =
+        (struct qn_step_record){.loss = (double)NAN, .accuracy = (double)NAN};
+    run->has_best = false;
+    run->best_step = 0;
+    run->best_loss = (double)NAN;
+    run->best_accuracy = (double)NAN;
+    run->train_seconds = 0;
 }
 
 void qn_lab_drop_last_run(struct qn_lab *lab)

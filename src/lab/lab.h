@@ -63,14 +63,14 @@ struct qn_lab_run {
     const char *error; /* why paused by itself or failed; "" otherwise */
     int64_t step, steps_total, steps_per_epoch;
     double epoch, epochs_total;
-    double loss; /* newest, nats per prediction; NaN before one */
-    double
-        accuracy; /* newest, 0 to 1; NaN before one and of a language model */
+    double loss;     /* newest, nats per prediction; NaN before one */
+    double accuracy; /* newest, 0 to 1; NaN before one and of texts */
     double lr, grad_norm, tokens_per_s;
+    double seconds;      /* spent in training steps */
     double seconds_left; /* INFINITY when unknown */
     bool has_best;
     int64_t best_step;
-    double best_loss, best_accuracy; /* by checkpoint.metric */
+    double best_loss, best_accuracy; /* of the best by checkpoint.metric */
     const struct qn_spec *spec;
     const char *sample; /* the newest sample, "" before one */
 };
@@ -88,6 +88,9 @@ int qn_lab_n_active(const struct qn_lab *lab);
 const struct qn_series *qn_lab_series(const struct qn_lab *lab, qn_run_id id,
                                       const char *metric);
 const char *const *qn_lab_metric_names(void); /* NULL at the end */
+/* Whether such a run can have points of it: a language model has no accuracy.
+ */
+bool qn_lab_has_metric(const struct qn_spec *spec, const char *metric);
 /* "cell states c", "forget gates f", ... */
 const char *qn_lab_quantity_title(enum qn_quantity what);
 /* The newest statistics, or NULL before the first. */
@@ -132,7 +135,9 @@ enum qn_status qn_lab_measure(struct qn_lab *lab, qn_run_id id,
 enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
                              const struct qn_text_request *request,
                              qn_ticket *out, struct qn_err *err);
-/* What a classifier says of a text (train/measure.h): note->judgement. */
+/* What a classifier says of a text (train/measure.h): note->judgement. The text
+ * is copied. QN_EUSAGE when the run is a language model, as qn_lab_sample says
+ * of a classifier. */
 enum qn_status qn_lab_classify(struct qn_lab *lab, qn_run_id id,
                                const char *text, size_t len, qn_ticket *out,
                                struct qn_err *err);

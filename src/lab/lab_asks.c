@@ -6,6 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct qn_command qn_lab_copy_command(const struct qn_command *c)
+{
+    struct qn_command copy = *c;
+    if (c->document != NULL) {
+        copy.document = qn_xmalloc(c->document_len);
+        memcpy(copy.document, c->document, c->document_len);
+    }
+    return copy;
+}
+
 struct lab_ask *qn_lab_new_ask(struct qn_lab *lab, qn_run_id run,
                                const struct qn_command *command)
 {
@@ -31,6 +41,7 @@ struct lab_ask *qn_lab_find_ask(const struct qn_lab *lab, qn_ticket ticket)
 
 static void free_ask(struct lab_ask *a)
 {
+    free(a->command.document);
     free(a->counts);
     free(a);
 }
@@ -61,6 +72,7 @@ static bool is_question(const struct lab_ask *a)
 {
     return a->command.kind == QN_CMD_EVALUATE ||
            a->command.kind == QN_CMD_SAMPLE ||
+           a->command.kind == QN_CMD_CLASSIFY ||
            a->command.kind == QN_CMD_MEASURE;
 }
 

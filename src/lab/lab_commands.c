@@ -127,7 +127,8 @@ static enum qn_status ask(struct qn_lab *lab, struct lab_run *run,
     a->state = LAB_ASK_WAITING;
     if (checkpoint[0] == '\0' && run->worker != NULL &&
         !qn_worker_ended(run->worker)) {
-        enum qn_status status = post(run, &a->command, err);
+        struct qn_command given = qn_lab_copy_command(&a->command);
+        enum qn_status status = post(run, &given, err);
         if (status != QN_OK && !qn_worker_ended(run->worker)) {
             qn_lab_drop_ask(lab, a->command.ticket);
             return status;
@@ -196,6 +197,12 @@ enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
     if (status != QN_OK) {
         return status;
     }
+    if (run->spec.task == QN_TASK_CLASSIFY) {
+        return qn_fail(err, QN_EUSAGE,
+                       "run %s is a classifier: it labels texts and writes "
+                       "none",
+                       run->folder);
+    }
     const char *prompt = request->prompt != NULL ? request->prompt : "";
     if (strlen(prompt) >= sizeof c.text) {
         return qn_fail(err, QN_EUSAGE,
@@ -203,6 +210,27 @@ enum qn_status qn_lab_sample(struct qn_lab *lab, qn_run_id id,
                        strlen(prompt), sizeof c.text - 1);
     }
     (void)snprintf(c.text, sizeof c.text, "%s", prompt);
+    return ask(lab, run, &c, "", out, err);
+}
+
+enum qn_status qn_lab_classify(struct qn_lab *lab, qn_run_id id,
+                               const char *text, size_t len, qn_ticket *out,
+                               struct qn_err *err)
+{
+    struct lab_run *run;
+    struct qn_command c = {.kind = QN_CMD_CLASSIFY, .document_len = len};
+    enum qn_status status = find_any(lab, id, &run, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    if (run->spec.task != QN_TASK_CLASSIFY) {
+        return qn_fail(err, QN_EUSAGE,
+                       "run %s is a language model: it writes texts and has no "
+                       "labels for them",
+                       run->folder);
+    }
+    c.document = qn_xmalloc(len);
+    memcpy(c.document, text, len);
     return ask(lab, run, &c, "", out, err);
 }
 

@@ -17,37 +17,58 @@
 #define RATE_INTERVAL 0.25 /* seconds between two looks at the rate */
 #define RATE_MEMORY 15.0   /* seconds after which a look counts 1/e */
 
+/* What is not there, as of a language model, is no point. */
+static void add_accuracy(struct lab_run *run, enum lab_metric metric,
+                         double step, double accuracy)
+{
+    if (run->spec.task == QN_TASK_CLASSIFY && isfinite(accuracy)) {
+        qn_series_add(run->series[metric], step, accuracy);
+    }
+}
+
 void qn_lab_intake_step(struct lab_run *run, const struct qn_step_record *r)
 {
     double step = (double)r->step;
     qn_series_add(run->series[LAB_TRAIN_LOSS], step, r->loss);
+    add_accuracy(run, LAB_TRAIN_ACCURACY, step, r->accuracy);
     qn_series_add(run->series[LAB_LR], step, r->lr);
     qn_series_add(run->series[LAB_GRAD_NORM], step, r->grad_norm);
     qn_series_add(run->series[LAB_TOKENS_PER_S], step, r->tokens_per_s);
-    if (r->tokens_per_s > 0) {
+    /* Documents differ in length: follow_rate counts their seconds. */
+    if (run->spec.task == QN_TASK_LM && r->tokens_per_s > 0) {
         run->train_seconds +=
             (double)run->spec.batch * run->spec.seq / r->tokens_per_s;
     }
     run->newest = *r;
 }
 
-void qn_lab_intake_eval(struct lab_run *run, enum qn_split split, int64_t step,
-                        double loss)
+/* By checkpoint.metric; of equal ones the earlier stays, as the trainer has it.
+ */
+static bool is_better(const struct lab_run *run, const struct qn_evaluation *e)
 {
-    static const enum lab_metric metric[QN_N_SPLITS] = {
-        [QN_TRAIN] = LAB_N_METRICS, /* train.loss is the steps' own */
-        [QN_VALID] = LAB_VALID_LOSS,
-        [QN_TEST] = LAB_TEST_LOSS,
-    };
-    if (metric[split] == LAB_N_METRICS) {
-        return;
+    if (run->spec.checkpoint.metric == QN_VALID_ACCURACY) {
+        return isfinite(e->accuracy) &&
+               (!run->has_best || !(e->accuracy <= run->best_accuracy));
     }
-    qn_series_add(run->series[metric[split]], (double)step, loss);
-    bool better = !run->has_best || loss < run->best_loss;
-    if (split == QN_VALID && isfinite(loss) && better) {
+    return isfinite(e->loss) && (!run->has_best || e->loss < run->best_loss);
+}
+
+void qn_lab_intake_eval(struct lab_run *run, int64_t step,
+                        const struct qn_evaluation *e)
+{
+    bool valid = e->split == QN_VALID;
+    if (e->split == QN_TRAIN) {
+        return; /* train.loss and train.accuracy are the steps' own */
+    }
+    qn_series_add(run->series[valid ? LAB_VALID_LOSS : LAB_TEST_LOSS],
+                  (double)step, e->loss);
+    add_accuracy(run, valid ? LAB_VALID_ACCURACY : LAB_TEST_ACCURACY,
+                 (double)step, e->accuracy);
+    if (valid && is_better(run, e)) {
         run->has_best = true;
         run->best_step = step;
-        run->best_loss = loss;
+        run->best_loss = e->loss;
+        run->best_accuracy = e->accuracy;
     }
 }
 
@@ -108,6 +129,16 @@ static void change_state(struct lab_run *run, enum qn_lab_state state,
     (void)snprintf(run->error, sizeof run->error, "%s", error);
 }
 
+/* It waits or has ended: then the note says the seconds of training, too. */
+static void take_rest(struct lab_run *run, enum qn_lab_state state,
+                      const struct qn_note *n)
+{
+    change_state(run, state, n->text);
+    if (n->seconds > 0) {
+        run->train_seconds = n->seconds;
+    }
+}
+
 static void take_set(struct lab_run *run, const struct qn_note *n)
 {
     /* The trainer has checked it: a failure here would only mean that the copy
@@ -118,14 +149,30 @@ static void take_set(struct lab_run *run, const struct qn_note *n)
     }
 }
 
+/* The clock of follow_rate runs on while a run of documents is measured. */
+static void discount(struct lab_run *run, double seconds)
+{
+    if (run->spec.task == QN_TASK_CLASSIFY && run->state == QN_LAB_RUNNING) {
+        run->train_seconds = fmax(run->train_seconds - seconds, 0);
+    }
+}
+
+static void take_eval(struct lab_run *run, const struct qn_note *n)
+{
+    struct qn_evaluation e = {
+        .split = n->split, .loss = n->loss, .accuracy = n->accuracy};
+    discount(run, n->seconds);
+    if (!n->on_request) {
+        qn_lab_intake_eval(run, n->step, &e);
+    }
+}
+
 static void take_note(struct qn_lab *lab, struct lab_run *run,
                       const struct qn_note *n)
 {
     switch (n->kind) {
     case QN_NOTE_EVAL:
-        if (!n->on_request) {
-            qn_lab_intake_eval(run, n->split, n->step, n->loss);
-        }
+        take_eval(run, n);
         break;
     case QN_NOTE_SAMPLE:
         qn_lab_set_sample(run, n->text);
@@ -134,23 +181,24 @@ static void take_note(struct qn_lab *lab, struct lab_run *run,
         take_set(run, n);
         break;
     case QN_NOTE_PAUSE:
-        change_state(run, QN_LAB_PAUSED, n->text);
+        take_rest(run, QN_LAB_PAUSED, n);
         break;
     case QN_NOTE_RESUME:
         change_state(run, QN_LAB_RUNNING, "");
         break;
     case QN_NOTE_REPLY:
+        discount(run, n->seconds);
         qn_lab_take_reply(lab, n,
                           qn_worker_take_counts(run->worker, n->ticket));
         break;
     case QN_NOTE_DONE:
-        change_state(run, QN_LAB_DONE, "");
+        take_rest(run, QN_LAB_DONE, n);
         break;
     case QN_NOTE_STOPPED:
-        change_state(run, QN_LAB_STOPPED, "");
+        take_rest(run, QN_LAB_STOPPED, n);
         break;
     case QN_NOTE_FAILED:
-        change_state(run, QN_LAB_FAILED, n->text);
+        take_rest(run, QN_LAB_FAILED, n);
         break;
     case QN_NOTE_CHECKPOINT:
     case QN_NOTE_NAN:
@@ -170,7 +218,8 @@ static bool take_notes(struct qn_lab *lab, struct lab_run *run)
     return any;
 }
 
-/* Follow the steps per second as they were over the last RATE_MEMORY. */
+/* Follow the steps per second as they were over the last RATE_MEMORY, and the
+ * seconds of a run of documents. */
 static void follow_rate(struct lab_run *run)
 {
     double now = qn_clock_now();
@@ -185,6 +234,9 @@ static void follow_rate(struct lab_run *run)
         double rate = (double)(run->newest.step - run->rate_step) / dt;
         double weight = run->rate > 0 ? 1 - exp(-dt / RATE_MEMORY) : 1;
         run->rate += weight * (rate - run->rate);
+        if (run->spec.task == QN_TASK_CLASSIFY) {
+            run->train_seconds += dt;
+        }
     }
     run->rate_time = now;
     run->rate_step = run->newest.step;

@@ -66,6 +66,21 @@ static enum qn_status sample(struct lab_job *job, struct qn_measure *m,
     return status;
 }
 
+static enum qn_status classify(struct lab_job *job, struct qn_measure *m,
+                               struct qn_err *err)
+{
+    struct qn_judgement j;
+    enum qn_status status = qn_measure_classify(
+        m, job->command.document, job->command.document_len, &j, err);
+    if (status == QN_OK) {
+        job->answer.judgement.probability = j.probability;
+        job->answer.judgement.label = j.label;
+        job->answer.judgement.words = j.words;
+        job->answer.judgement.known = j.known;
+    }
+    return status;
+}
+
 static enum qn_status measure(struct lab_job *job, struct qn_measure *m,
                               struct qn_err *err)
 {
@@ -96,6 +111,8 @@ static enum qn_status answer(struct lab_job *job, struct qn_err *err)
         status = evaluate(job, m, err);
     } else if (job->command.kind == QN_CMD_SAMPLE) {
         status = sample(job, m, err);
+    } else if (job->command.kind == QN_CMD_CLASSIFY) {
+        status = classify(job, m, err);
     } else {
         status = measure(job, m, err);
     }
@@ -123,6 +140,7 @@ static void *work(void *arg)
 static void free_job(struct lab_job *job)
 {
     free(job->counts);
+    free(job->command.document);
     free(job->dir);
     free(job);
 }
@@ -135,7 +153,7 @@ static void start(struct qn_lab *lab, struct lab_ask *a)
     job->env = lab->env;
     job->wake = lab->wake;
     job->dir = qn_xstrdup(qn_lab_find(lab, a->run)->dir);
-    job->command = a->command;
+    job->command = qn_lab_copy_command(&a->command);
     memcpy(job->checkpoint, a->checkpoint, sizeof job->checkpoint);
     atomic_init(&job->cancel, false);
     atomic_init(&job->done, false);

@@ -130,6 +130,19 @@ static void add_label(struct qn_str *s, const struct qn_lab *lab,
     qn_str_add(s, ": ");
 }
 
+static void add_best(struct qn_str *s, const struct lab_run *run)
+{
+    char loss[32], reading[64];
+    qn_str_addf(s, "  best valid loss %s ",
+                qn_number_text(loss, sizeof loss, run->best_loss));
+    if (run->spec.task == QN_TASK_CLASSIFY) {
+        qn_str_addf(s, " %s ",
+                    qn_reading_text(reading, sizeof reading, QN_READ_ACCURACY,
+                                    run->best_loss, run->best_accuracy));
+    }
+    qn_str_addf(s, "at step %lld", (long long)run->best_step);
+}
+
 void qn_lab_log_note(struct qn_lab *lab, const struct lab_run *run,
                      const struct qn_note *n)
 {
@@ -138,10 +151,7 @@ void qn_lab_log_note(struct qn_lab *lab, const struct lab_run *run,
     if (qn_note_text(n, &s)) {
         bool ends = n->kind == QN_NOTE_DONE || n->kind == QN_NOTE_STOPPED;
         if (ends && run->has_best) {
-            char loss[32];
-            qn_str_addf(&s, "  best valid loss %s at step %lld",
-                        qn_number_text(loss, sizeof loss, run->best_loss),
-                        (long long)run->best_step);
+            add_best(&s, run);
         }
         qn_lab_log_add(lab->log, qn_note_level(n), s.text);
     }

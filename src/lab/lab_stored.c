@@ -36,24 +36,29 @@ static void read_step(struct lab_run *run, const json_t *line)
         .step = int_of(line, "step"),
         .epoch = number_of(line, "epoch"),
         .loss = number_of(line, "loss"),
+        .accuracy = number_of(line, "accuracy"),
         .lr = number_of(line, "lr"),
         .grad_norm = number_of(line, "grad_norm"),
         .tokens_per_s = number_of(line, "tokens_per_s"),
     };
     qn_lab_intake_step(run, &r);
+    double seconds = number_of(line, "seconds");
+    if (isfinite(seconds)) {
+        run->train_seconds = seconds;
+    }
 }
 
 static bool read_metric(void *user, const json_t *line)
 {
     struct lab_run *run = user;
     const char *event = text_of(line, "event");
-    enum qn_split split;
+    struct qn_evaluation e = {.loss = number_of(line, "loss"),
+                              .accuracy = number_of(line, "accuracy")};
     if (qn_str_eq(event, "step")) {
         read_step(run, line);
     } else if (qn_str_eq(event, "eval") &&
-               qn_split_parse(text_of(line, "split"), &split)) {
-        qn_lab_intake_eval(run, split, int_of(line, "step"),
-                           number_of(line, "loss"));
+               qn_split_parse(text_of(line, "split"), &e.split)) {
+        qn_lab_intake_eval(run, int_of(line, "step"), &e);
     }
     return true;
 }
@@ -214,12 +219,7 @@ static void forget_history(struct lab_run *run)
     }
     free(run->stats);
     run->stats = NULL;
-    run->newest = (struct qn_step_record){.loss = (double)NAN};
-    run->has_best = false;
-    run->best_step = 0;
-    run->best_loss = (double)NAN;
-    run->best_accuracy = (double)NAN;
-    run->train_seconds = 0;
+    qn_lab_reset_progress(run);
     run->error[0] = '\0';
 }
 

@@ -12,9 +12,15 @@ static const char *const state_names[] = {
 };
 
 static const char *const metric_names[LAB_N_METRICS + 1] = {
-    [LAB_TRAIN_LOSS] = "train.loss", [LAB_VALID_LOSS] = "valid.loss",
-    [LAB_TEST_LOSS] = "test.loss",   [LAB_LR] = "lr",
-    [LAB_GRAD_NORM] = "grad_norm",   [LAB_TOKENS_PER_S] = "tokens_per_s",
+    [LAB_TRAIN_LOSS] = "train.loss",
+    [LAB_VALID_LOSS] = "valid.loss",
+    [LAB_TEST_LOSS] = "test.loss",
+    [LAB_TRAIN_ACCURACY] = "train.accuracy",
+    [LAB_VALID_ACCURACY] = "valid.accuracy",
+    [LAB_TEST_ACCURACY] = "test.accuracy",
+    [LAB_LR] = "lr",
+    [LAB_GRAD_NORM] = "grad_norm",
+    [LAB_TOKENS_PER_S] = "tokens_per_s",
 };
 
 const char *qn_lab_state_name(enum qn_lab_state state)
@@ -51,12 +57,22 @@ int qn_lab_n_active(const struct qn_lab *lab)
     return n;
 }
 
+bool qn_lab_has_metric(const struct qn_spec *spec, const char *metric)
+{
+    return spec->task == QN_TASK_CLASSIFY || !qn_ends_with(metric, ".accuracy");
+}
+
 /* The moving rate, which counts evaluations in; before there is one, the speed
- * of the newest step. 0 = unknown. */
+ * of the newest step or, of documents, which differ in length, of all steps.
+ * 0 = unknown. */
 static double steps_per_second(const struct lab_run *run)
 {
     if (run->rate > 0) {
         return run->rate;
+    }
+    if (run->spec.task == QN_TASK_CLASSIFY) {
+        double seconds = run->train_seconds;
+        return seconds > 0 ? (double)run->newest.step / seconds : 0;
     }
     double tokens = (double)run->spec.batch * run->spec.seq;
     return tokens > 0 ? run->newest.tokens_per_s / tokens : 0;
@@ -108,12 +124,13 @@ bool qn_lab_run(const struct qn_lab *lab, qn_run_id id, struct qn_lab_run *out)
         .lr = run->newest.lr,
         .grad_norm = run->newest.grad_norm,
         .tokens_per_s = run->newest.tokens_per_s,
+        .seconds = run->train_seconds,
         .seconds_left = seconds_left(run),
         .has_best = run->has_best,
         .best_step = run->best_step,
         .best_loss = run->best_loss,
         .best_accuracy = run->best_accuracy,
-        .accuracy = run->accuracy,
+        .accuracy = run->newest.accuracy,
         .spec = &run->spec,
         .sample = run->sample,
     };

@@ -14,6 +14,9 @@ enum lab_metric {
     LAB_TRAIN_LOSS,
     LAB_VALID_LOSS,
     LAB_TEST_LOSS,
+    LAB_TRAIN_ACCURACY,
+    LAB_VALID_ACCURACY,
+    LAB_TEST_ACCURACY,
     LAB_LR,
     LAB_GRAD_NORM,
     LAB_TOKENS_PER_S,
@@ -31,17 +34,16 @@ struct lab_run {
     char error[4096];
 
     int64_t steps_total, steps_per_epoch;
-    struct qn_step_record newest; /* step 0: none yet, its loss is NaN */
+    struct qn_step_record newest; /* step 0: none yet, NaN in its loss */
     bool has_best;
     int64_t best_step;
     double best_loss, best_accuracy;
-    double accuracy; /* of the newest step; NaN of a language model */
     struct qn_series *series[LAB_N_METRICS];
     struct qn_stats_record *stats; /* NULL before the first */
     char *sample;                  /* owned */
 
     uint64_t dropped_seen; /* steps the ring dropped, already made good */
-    double train_seconds;  /* spent in steps, as their speed tells */
+    double train_seconds;  /* spent in steps, about */
     double rate;           /* steps per second, moving; 0 = unknown */
     double rate_time;      /* when the rate was last looked at; 0 = anew */
     int64_t rate_step;
@@ -57,8 +59,8 @@ enum lab_ask_state {
 struct lab_ask {
     qn_run_id run;
     enum lab_ask_state state;
-    struct qn_command command;
-    char checkpoint[32]; /* of the folder; "": the weights as they are */
+    struct qn_command command; /* with a document of its own */
+    char checkpoint[32];       /* of the folder; "": the weights as they are */
     struct qn_note answer;
     struct qn_stats_record *counts; /* of a measurement; owned, or NULL */
 };
@@ -86,12 +88,15 @@ struct lab_run *qn_lab_find_dir(const struct qn_lab *lab, const char *dir);
 struct lab_run *qn_lab_add_run(struct qn_lab *lab, const char *dir,
                                const struct qn_spec *spec);
 void qn_lab_drop_last_run(struct qn_lab *lab);
+/* No step and no best one yet. */
+void qn_lab_reset_progress(struct lab_run *run);
 
 /* lab_intake.c: records into tables. */
 bool qn_lab_intake(struct qn_lab *lab, struct lab_run *run);
 void qn_lab_intake_step(struct lab_run *run, const struct qn_step_record *r);
-void qn_lab_intake_eval(struct lab_run *run, enum qn_split split, int64_t step,
-                        double loss);
+/* Of e: split, loss, accuracy. */
+void qn_lab_intake_eval(struct lab_run *run, int64_t step,
+                        const struct qn_evaluation *e);
 void qn_lab_set_sample(struct lab_run *run, const char *text);
 
 /* lab_stored.c */
@@ -106,11 +111,14 @@ void qn_lab_take_reply(struct qn_lab *lab, const struct qn_note *reply,
 /* The run's worker is gone: what it left unanswered is asked of its folder. */
 void qn_lab_reroute_asks(struct qn_lab *lab, qn_run_id run);
 void qn_lab_free_asks(struct qn_lab *lab);
-/* A new question in the table; the command's ticket is set. */
+/* A new question in the table; the command's ticket is set, and its document
+ * taken. */
 struct lab_ask *qn_lab_new_ask(struct qn_lab *lab, qn_run_id run,
                                const struct qn_command *command);
 struct lab_ask *qn_lab_find_ask(const struct qn_lab *lab, qn_ticket ticket);
 void qn_lab_drop_ask(struct qn_lab *lab, qn_ticket ticket);
+/* A copy that has its own document, the caller's to free. */
+struct qn_command qn_lab_copy_command(const struct qn_command *c);
 
 /* lab_jobs.c: the helper thread; true when an answer was taken. */
 bool qn_lab_poll_jobs(struct qn_lab *lab);
