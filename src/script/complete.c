@@ -160,6 +160,7 @@ static void add_members(lua_State *L, char sep)
         }
         if (sep == '.') {
             add_keys(L, spec->prefix, false);
+            add_names(L, qn_lua_facts(spec));
         }
     } else if (lua_istable(L, -1)) {
         if (qn_lua_is_stats(L, -1)) {
@@ -183,7 +184,7 @@ static const char *prefix_of(lua_State *L, const char *callee)
     static const char *const calls[][2] = {
         {"qn.train", ""},        {"qn.preset", ""},     {"qn.qrnn", "model"},
         {"qn.lstm", "model"},    {"qn.sgd", "optim"},   {"qn.adam", "optim"},
-        {"qn.rmsprop", "optim"}, {"qn.corpus", "data"},
+        {"qn.rmsprop", "optim"}, {"qn.corpus", "data"}, {"qn.labelled", "data"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (qn_str_eq(callee, calls[i][0])) {
@@ -226,26 +227,36 @@ static bool push_prefix(lua_State *L, const struct qn_cursor *c, int n)
     return true;
 }
 
-/* Options that are no settings. */
-static bool add_plain_options(lua_State *L, const char *callee)
+/* Options of these calls: those that are no settings, and the settings that
+ * data of one kind have. */
+static const struct call_options {
+    const char *call; /* what it ends with */
+    const char *names[10];
+} call_options[] = {
+    {":wait", {"timeout", "until_"}},
+    {":stop", {"save"}},
+    {":sample", {"prompt", "length", "temperature", "seed"}},
+    {":measure", {"split", "checkpoint", "of", "layers", "near"}},
+    {":evaluate", {"checkpoint"}},
+    {"qn.corpus",
+     {"train", "valid", "test", "level", "lower", "stream", "eos", "unk",
+      "vocab_size"}},
+    {"qn.labelled",
+     {"train", "valid", "test", "fold", "vectors", "lower", "max_words",
+      "vocab_size"}},
+    {"paper.activation_table", {"size", "runs", "train", "changes", "split"}},
+    {"paper.sentiment_table", {"folds", "names", "changes", "train"}},
+};
+
+static bool add_call_options(lua_State *L, const char *callee)
 {
-    static const char *const wait[] = {"timeout", "until_", NULL};
-    static const char *const stop[] = {"save", NULL};
-    static const char *const sample[] = {"prompt", "length", "temperature",
-                                         "seed", NULL};
-    static const char *const measure[] = {"split",  "checkpoint", "of",
-                                          "layers", "near",       NULL};
-    static const char *const evaluate[] = {"checkpoint", NULL};
-    const char *const *names = qn_ends_with(callee, ":wait")       ? wait
-                               : qn_ends_with(callee, ":stop")     ? stop
-                               : qn_ends_with(callee, ":sample")   ? sample
-                               : qn_ends_with(callee, ":measure")  ? measure
-                               : qn_ends_with(callee, ":evaluate") ? evaluate
-                                                                   : NULL;
-    if (names != NULL) {
-        add_names(L, names);
+    for (size_t i = 0; i < sizeof call_options / sizeof call_options[0]; i++) {
+        if (qn_ends_with(callee, call_options[i].call)) {
+            add_names(L, call_options[i].names);
+            return true;
+        }
     }
-    return names != NULL;
+    return false;
 }
 
 /* Keys, when the cursor stands where one begins. */
@@ -256,7 +267,7 @@ static bool add_options(lua_State *L, const struct qn_cursor *c)
         return false;
     }
     const struct qn_frame *f = &c->frame[c->n_frames - 1];
-    if (f->bracket == '{' && add_plain_options(L, f->callee)) {
+    if (f->bracket == '{' && add_call_options(L, f->callee)) {
         return true;
     }
     if (!push_prefix(L, c, c->n_frames)) {
@@ -302,6 +313,22 @@ static void add_runs(lua_State *L)
         }
     }
     qn_lua_box_free(box);
+    lua_pop(L, 1);
+}
+
+/* Those that the run of "run:metric" can have; all where it is not known. */
+static void add_metrics(lua_State *L, const char *callee)
+{
+    struct qn_lab_run row;
+    push_path(L, callee, strlen(callee) - strlen(":metric"));
+    bool known =
+        luaL_testudata(L, -1, QN_LUA_RUN) != NULL &&
+        qn_lab_run(qn_script_of(L)->lab, qn_lua_check_run(L, -1), &row);
+    for (const char *const *name = qn_lab_metric_names(); *name; name++) {
+        if (!known || qn_lab_has_metric(row.spec, *name)) {
+            add(L, *name);
+        }
+    }
     lua_pop(L, 1);
 }
 
@@ -405,7 +432,9 @@ static void add_in_string(lua_State *L, const struct qn_cursor *c,
     } else if (qn_str_eq(callee, "qn.help")) {
         add_topics(L);
     } else if (qn_ends_with(callee, ":metric")) {
-        add_names(L, qn_lab_metric_names());
+        add_metrics(L, callee);
+    } else if (qn_ends_with(callee, ":classify")) {
+        return; /* a person's own words */
     } else if (qn_ends_with(callee, ":evaluate")) {
         add_names(L, (const char *const[]){"train", "valid", "test", NULL});
     } else {

@@ -19,6 +19,12 @@ static void free_list(void *p)
     free(p);
 }
 
+/* Word vectors that are not trained are no parameters. */
+static bool has_own_vectors(const struct qn_lua_spec *spec)
+{
+    return spec->prefix[0] == '\0' && spec->spec.data.vectors[0] != '\0';
+}
+
 /* Symbols of the corpus at index 2: a corpus or their number; without one what
  * the spec of a whole run says. */
 static int check_symbols(lua_State *L, const struct qn_lua_spec *spec)
@@ -33,7 +39,9 @@ static int check_symbols(lua_State *L, const struct qn_lua_spec *spec)
         lua_pop(L, 1);
     } else if (lua_isnil(L, 2)) {
         n = spec->spec.data.vocab_size;
-        if (n == 0) {
+        if (n == 0 && has_own_vectors(spec)) {
+            n = 1; /* no tensor depends on it */
+        } else if (n == 0) {
             qn_lua_raise(L, "usage",
                          "the number of symbols is needed: spec:params(corpus) "
                          "or spec:params(number)");

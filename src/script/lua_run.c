@@ -1,6 +1,7 @@
 /* lua_run.c - a run in Lua: its fields, pause, stop, set. */
 #include "script/lua_run.h"
 
+#include "lab/note_text.h"
 #include "script/lua_settings.h"
 #include "script/lua_spec.h"
 #include "script/state.h"
@@ -99,6 +100,11 @@ static void push_loss(lua_State *L, const struct qn_lab_run *r)
     push_number_or_nil(L, r->loss);
 }
 
+static void push_accuracy(lua_State *L, const struct qn_lab_run *r)
+{
+    push_number_or_nil(L, r->accuracy);
+}
+
 static void push_lr(lua_State *L, const struct qn_lab_run *r)
 {
     lua_pushnumber(L, (lua_Number)r->spec->optim.lr);
@@ -121,6 +127,11 @@ static void push_grad_norm(lua_State *L, const struct qn_lab_run *r)
 static void push_rate(lua_State *L, const struct qn_lab_run *r)
 {
     push_number_or_nil(L, r->tokens_per_s);
+}
+
+static void push_seconds(lua_State *L, const struct qn_lab_run *r)
+{
+    lua_pushnumber(L, (lua_Number)r->seconds);
 }
 
 static void push_eta(lua_State *L, const struct qn_lab_run *r)
@@ -172,13 +183,18 @@ static void push_best(lua_State *L, const struct qn_lab_run *r)
         lua_pushnil(L);
         return;
     }
-    lua_createtable(L, 0, 3);
+    bool by_accuracy = r->spec->checkpoint.metric == QN_VALID_ACCURACY;
+    lua_createtable(L, 0, 5);
     lua_pushinteger(L, (lua_Integer)r->best_step);
     lua_setfield(L, -2, "step");
-    lua_pushnumber(L, (lua_Number)r->best_loss);
+    push_number_or_nil(L, by_accuracy ? r->best_accuracy : r->best_loss);
     lua_setfield(L, -2, "value");
-    lua_pushliteral(L, "valid.loss");
+    lua_pushstring(L, by_accuracy ? "valid.accuracy" : "valid.loss");
     lua_setfield(L, -2, "metric");
+    push_number_or_nil(L, r->best_loss);
+    lua_setfield(L, -2, "loss");
+    push_number_or_nil(L, r->best_accuracy);
+    lua_setfield(L, -2, "accuracy");
 }
 
 const struct qn_lua_field *qn_lua_run_fields(void)
@@ -192,11 +208,17 @@ const struct qn_lua_field *qn_lua_run_fields(void)
          push_state},
         {"error", "why it failed or paused by itself, else nil", push_error},
         {"step", "updates made", push_step},
-        {"epoch", "passes over the training text, fractional", push_epoch},
+        {"epoch", "passes over what trains, fractional", push_epoch},
         {"steps_total", "updates there will be", push_steps_total},
         {"steps_per_epoch", "updates of one pass", push_steps_per_epoch},
         {"loss", "newest training loss in nats, nil before one", push_loss},
-        {"best", "{ step, value, metric } of the best evaluation, or nil",
+        {"accuracy",
+         "share of the newest batch that was right, nil before one and of "
+         "texts",
+         push_accuracy},
+        {"best",
+         "{ step, value, metric, loss, accuracy } of the best evaluation, or "
+         "nil",
          push_best},
         {"lr", "the setting optim.lr, before any decay", push_lr},
         {"last_lr", "learning rate of the newest step, nil before one",
@@ -204,6 +226,7 @@ const struct qn_lua_field *qn_lua_run_fields(void)
         {"grad_norm", "norm of the newest gradient, before clipping",
          push_grad_norm},
         {"rate", "symbols a second", push_rate},
+        {"seconds", "seconds of training so far", push_seconds},
         {"eta", "seconds left, nil when unknown", push_eta},
         {"seed", "seed of the run", push_seed},
         {"threads", "threads it splits a batch over", push_threads},
@@ -264,6 +287,31 @@ static int run_eq(lua_State *L)
     return 1;
 }
 
+/* ", loss 1.31, best 1.22 at 100", of a classifier with its accuracies. */
+static void add_figures(struct qn_str *s, const struct qn_lab_run *r)
+{
+    char reading[64];
+    bool labels = r->spec->task == QN_TASK_CLASSIFY;
+    if (isfinite(r->loss)) {
+        qn_str_addf(s, ", loss %.4g", r->loss);
+    }
+    if (labels && isfinite(r->accuracy)) {
+        qn_str_addf(s, ", %s",
+                    qn_reading_text(reading, sizeof reading, QN_READ_ACCURACY,
+                                    r->loss, r->accuracy));
+    }
+    if (!r->has_best) {
+        return;
+    }
+    qn_str_addf(s, ", best %.4g", r->best_loss);
+    if (labels) {
+        qn_str_addf(s, " (%s)",
+                    qn_reading_text(reading, sizeof reading, QN_READ_ACCURACY,
+                                    r->best_loss, r->best_accuracy));
+    }
+    qn_str_addf(s, " at %lld", (long long)r->best_step);
+}
+
 /* "run 2 'ptb-small': running, step 120 of 900, loss 1.31, best 1.22 at 100" */
 static int run_tostring(lua_State *L)
 {
@@ -277,13 +325,7 @@ static int run_tostring(lua_State *L)
     qn_str_addf(s, "run %d '%s': %s, step %lld of %lld", r.id, r.name,
                 qn_lab_state_name(r.state), (long long)r.step,
                 (long long)r.steps_total);
-    if (isfinite(r.loss)) {
-        qn_str_addf(s, ", loss %.4g", r.loss);
-    }
-    if (r.has_best) {
-        qn_str_addf(s, ", best %.4g at %lld", r.best_loss,
-                    (long long)r.best_step);
-    }
+    add_figures(s, &r);
     if (r.error[0] != '\0') {
         qn_str_addf(s, " (%s)", r.error);
     }
@@ -443,7 +485,8 @@ const struct qn_lua_doc *qn_lua_run_docs(void)
          "wrong. lr, clip_norm and dropout need no group.",
          "run:set{ lr = 0.0005, [\"stats.every\"] = \"10 steps\" }", l_set},
         {"metric", "run:metric(name) -> series",
-         "A curve: train.loss valid.loss test.loss lr grad_norm tokens_per_s.",
+         "A curve: train.loss valid.loss test.loss lr grad_norm tokens_per_s, "
+         "and of a classifier train.accuracy valid.accuracy test.accuracy.",
          "run:metric(\"train.loss\").last", qn_lua_run_metric},
         {"stats", "run:stats() -> stats | nil, message, code",
          "The newest counts of what stats.of names, as trained: layers[i] and "
@@ -470,8 +513,15 @@ const struct qn_lua_doc *qn_lua_run_docs(void)
          "run:evaluate([split, { checkpoint = }]) -> table | nil, message, "
          "code",
          "The loss on train, valid (if nothing is said) or test: loss in nats, "
-         "bpc, perplexity, predictions, seconds.",
-         "run:evaluate(\"test\").bpc", qn_lua_run_evaluate},
+         "bpc and perplexity or, of a classifier, accuracy; predictions, "
+         "seconds.",
+         "run:evaluate(\"test\").loss", qn_lua_run_evaluate},
+        {"classify", "run:classify(text) -> table | nil, message, code",
+         "What a classifier says of a text: label is \"positive\" or "
+         "\"negative\", probability that of positive, words how many there "
+         "are and known how many of them were read.",
+         "run:classify(\"What a waste of a good cast.\").label",
+         qn_lua_run_classify},
         {NULL, NULL, NULL, NULL, NULL},
     };
     return docs;

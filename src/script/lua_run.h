@@ -34,11 +34,18 @@ int qn_lua_run_pause(lua_State *L);
 int qn_lua_run_resume(lua_State *L);
 int qn_lua_run_evaluate(lua_State *L);
 int qn_lua_run_sample(lua_State *L);
-/* Wait for the answer: 0 when *note holds a good one, else the number of
+/* Wait for the answer, good or not: 0, or the number of results to return when
+ * the wait was interrupted. counts as below. */
+int qn_lua_wait_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
+                       struct qn_stats_record **counts);
+/* The same: 0 when *note holds a good one, else the number of
  * results to return. counts: of a measurement, the caller's to free; NULL for
  * any other question. */
 int qn_lua_take_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
                        struct qn_stats_record **counts);
+
+/* --- lua_classify.c ------------------------------------------------------- */
+int qn_lua_run_classify(lua_State *L);
 
 /* --- lua_measure.c -------------------------------------------------------- */
 int qn_lua_run_measure(lua_State *L);

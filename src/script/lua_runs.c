@@ -98,20 +98,30 @@ static void set_text(lua_State *L, const char *key, const char *text)
     lua_setfield(L, -2, key);
 }
 
-/* Push { run, name, state, step, best_step, best_loss }. */
+/* Set best_step, best_loss and, of a classifier, best_accuracy. */
+static void set_best(lua_State *L, int64_t step, double loss, double accuracy)
+{
+    lua_pushinteger(L, (lua_Integer)step);
+    lua_setfield(L, -2, "best_step");
+    lua_pushnumber(L, (lua_Number)loss);
+    lua_setfield(L, -2, "best_loss");
+    if (isfinite(accuracy)) {
+        lua_pushnumber(L, (lua_Number)accuracy);
+        lua_setfield(L, -2, "best_accuracy");
+    }
+}
+
+/* Push { run, name, state, step } and what set_best sets. */
 static void push_stored(lua_State *L, const struct qn_run_summary *r)
 {
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 8);
     set_text(L, "run", r->id);
     set_text(L, "name", r->name);
     set_text(L, "state", r->state);
     lua_pushinteger(L, (lua_Integer)r->step);
     lua_setfield(L, -2, "step");
     if (r->best_step > 0 && isfinite(r->best_loss)) {
-        lua_pushinteger(L, (lua_Integer)r->best_step);
-        lua_setfield(L, -2, "best_step");
-        lua_pushnumber(L, (lua_Number)r->best_loss);
-        lua_setfield(L, -2, "best_loss");
+        set_best(L, r->best_step, r->best_loss, r->best_accuracy);
     }
 }
 
@@ -124,10 +134,7 @@ static void refresh(lua_State *L, const struct qn_lab_run *r)
     lua_pushinteger(L, (lua_Integer)r->step);
     lua_setfield(L, -2, "step");
     if (r->has_best) {
-        lua_pushinteger(L, (lua_Integer)r->best_step);
-        lua_setfield(L, -2, "best_step");
-        lua_pushnumber(L, (lua_Number)r->best_loss);
-        lua_setfield(L, -2, "best_loss");
+        set_best(L, r->best_step, r->best_loss, r->best_accuracy);
     }
 }
 
@@ -184,16 +191,31 @@ static const char *field_text(lua_State *L, const char *key, char *buf,
     return buf;
 }
 
+/* Whether one of the n rows of the table at index 1 is of a classifier. */
+static bool any_accuracy(lua_State *L, lua_Integer n)
+{
+    bool any = false;
+    for (lua_Integer i = 1; i <= n && !any; i++) {
+        if (lua_rawgeti(L, 1, i) == LUA_TTABLE) {
+            any = lua_getfield(L, -1, "best_accuracy") == LUA_TNUMBER;
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+    }
+    return any;
+}
+
 static int runs_tostring(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     struct qn_str *text = qn_lua_str(L);
     lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
-    qn_str_addf(text, "%-30s %-8s %9s %9s %9s", "name", "state", "step", "best",
-                "at");
+    bool labels = any_accuracy(L, n);
+    qn_str_addf(text, "%-30s %-8s %9s %9s %9s%s", "name", "state", "step",
+                "best", "at", labels ? "  accuracy" : "");
     for (lua_Integer i = 1; i <= n; i++) {
-        char name[256], state[32], step[32], best[32], at[32];
+        char name[256], state[32], step[32], best[32], at[32], right[32];
         lua_rawgeti(L, 1, i);
         if (lua_istable(L, -1)) {
             qn_str_addf(text, "\n%-30s %-8s %9s %9s %9s",
@@ -202,6 +224,11 @@ static int runs_tostring(lua_State *L)
                         field_text(L, "step", step, sizeof step),
                         field_text(L, "best_loss", best, sizeof best),
                         field_text(L, "best_step", at, sizeof at));
+            if (labels) {
+                qn_str_addf(
+                    text, " %9s",
+                    field_text(L, "best_accuracy", right, sizeof right));
+            }
         }
         lua_pop(L, 1);
     }

@@ -250,6 +250,11 @@ static void add_spec(lua_State *L, const struct qn_lua_options *o, int index,
             lua_setfield(L, o->base, key);
         }
     }
+    if (qn_str_eq(prefix, "data")) {
+        /* A text or documents: that goes with the data, as a preset's word. */
+        qn_lua_push_setting_text(L, &spec->spec, "task");
+        lua_setfield(L, o->base, "task");
+    }
     lua_getiuservalue(L, index, 1);
     int given = lua_gettop(L);
     for (lua_pushnil(L); lua_next(L, given) != 0;) {

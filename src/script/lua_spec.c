@@ -4,7 +4,6 @@
 
 #include "script/lua_settings.h"
 #include "script/state.h"
-#include "train/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,8 +48,9 @@ static struct qn_lua_spec *push_spec(lua_State *L, const struct qn_spec *values,
 
 /* Check what was collected and push it as a spec. A part of a run is checked
  * as if the rest were the defaults. */
-static struct qn_lua_spec *
-finish_spec(lua_State *L, const struct qn_lua_options *o, const char *prefix)
+struct qn_lua_spec *qn_lua_finish_spec(lua_State *L,
+                                       const struct qn_lua_options *o,
+                                       const char *prefix)
 {
     if (prefix[0] != '\0' && !qn_str_eq(prefix, "data")) {
         lua_pushliteral(L, "builtin:kjv");
@@ -82,7 +82,7 @@ static int make(lua_State *L, const char *prefix, const char *key,
     qn_lua_options_begin(L, &o);
     qn_lua_options_add(L, &o, 1, prefix);
     set_text(L, o.map, key, value);
-    (void)finish_spec(L, &o, prefix);
+    (void)qn_lua_finish_spec(L, &o, prefix);
     return 1;
 }
 
@@ -122,66 +122,9 @@ int qn_lua_preset(lua_State *L)
         qn_lua_options_add(L, &o, 2, "");
     }
     o.preset = lua_tostring(L, 1);
-    struct qn_lua_spec *spec = finish_spec(L, &o, "");
+    struct qn_lua_spec *spec = qn_lua_finish_spec(L, &o, "");
     spec->preset = static_preset(o.preset);
     return 1;
-}
-
-/* --- the data ----------------------------------------------------------- */
-
-static void free_corpus(void *p)
-{
-    qn_corpus_free(p);
-}
-
-/* Push { sizes = { train =, valid =, test = }, symbols = } of an open corpus.
- */
-static void push_facts(lua_State *L, const struct qn_corpus *c)
-{
-    lua_newtable(L);
-    lua_newtable(L);
-    for (int i = 0; i < QN_N_SPLITS; i++) {
-        size_t n = 0;
-        (void)qn_corpus_ids(c, (enum qn_split)i, &n);
-        lua_pushinteger(L, (lua_Integer)n);
-        lua_setfield(L, -2, qn_split_name((enum qn_split)i));
-    }
-    lua_setfield(L, -2, "sizes");
-    lua_pushinteger(L, qn_vocab_size(qn_corpus_vocab(c)));
-    lua_setfield(L, -2, "symbols");
-    lua_pushstring(L, qn_corpus_sha256(c, QN_TRAIN));
-    lua_setfield(L, -2, "hash");
-}
-
-/* Read the data of the spec on top once, so that a missing file is known now:
- * its facts become user value 2. */
-static int open_data(lua_State *L, const struct qn_lua_spec *spec)
-{
-    const struct qn_train_env *env = qn_lab_env(qn_script_of(L)->lab);
-    struct qn_lua_box *box = qn_lua_box(L, free_corpus);
-    struct qn_corpus *corpus = NULL;
-    struct qn_err err;
-    enum qn_status status = qn_text_open(env, &spec->spec, NULL, &corpus, &err);
-    if (status != QN_OK) {
-        return qn_lua_fail(L, status, &err);
-    }
-    box->p = corpus;
-    push_facts(L, corpus);
-    qn_lua_box_free(box);
-    lua_remove(L, -2);
-    lua_setiuservalue(L, -2, 2);
-    return 1;
-}
-
-/* With --check nothing is read. */
-int qn_lua_corpus(lua_State *L)
-{
-    struct qn_lua_options o;
-    lua_settop(L, 1);
-    qn_lua_options_begin(L, &o);
-    qn_lua_options_add(L, &o, 1, "data");
-    const struct qn_lua_spec *spec = finish_spec(L, &o, "data");
-    return qn_script_of(L)->check ? 1 : open_data(L, spec);
 }
 
 /* --- methods ------------------------------------------------------------ */
@@ -196,10 +139,10 @@ static int l_with(lua_State *L)
     qn_lua_options_begin(L, &o);
     qn_lua_options_add(L, &o, 1, spec->prefix);
     qn_lua_options_add(L, &o, 2, spec->prefix);
-    struct qn_lua_spec *changed = finish_spec(L, &o, spec->prefix);
+    struct qn_lua_spec *changed = qn_lua_finish_spec(L, &o, spec->prefix);
     changed->preset = spec->preset;
     bool data = qn_str_eq(spec->prefix, "data");
-    return data && !qn_script_of(L)->check ? open_data(L, changed) : 1;
+    return data && !qn_script_of(L)->check ? qn_lua_open_data(L, changed) : 1;
 }
 
 /* Push the keys below prefix whose values are not the defaults, as text. */
@@ -249,25 +192,6 @@ static int no_such_field(lua_State *L, const struct qn_lua_spec *spec,
                          lua_tostring(L, -1));
 }
 
-/* sizes, symbols, hash of a corpus. */
-static bool push_fact(lua_State *L, const struct qn_lua_spec *spec,
-                      const char *name)
-{
-    static const char *const facts[] = {"sizes", "symbols", "hash"};
-    bool fact = false;
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        fact = fact || qn_str_eq(name, facts[i]);
-    }
-    if (!fact || !qn_str_eq(spec->prefix, "data")) {
-        return false;
-    }
-    qn_interrupt_needs_result(L);
-    if (lua_getiuservalue(L, 1, 2) == LUA_TTABLE) {
-        lua_getfield(L, -1, name);
-    }
-    return true;
-}
-
 static int spec_index(lua_State *L)
 {
     const struct qn_lua_spec *spec = check_spec(L, 1);
@@ -275,7 +199,7 @@ static int spec_index(lua_State *L)
         return 1;
     }
     const char *name = luaL_checkstring(L, 2);
-    if (push_fact(L, spec, name)) {
+    if (qn_lua_push_fact(L, spec, name)) {
         return 1;
     }
     const char *path = spec->prefix[0] == '\0'
@@ -308,6 +232,9 @@ static int spec_eq(lua_State *L)
     const struct qn_lua_spec *a = qn_lua_test_spec(L, 1);
     const struct qn_lua_spec *b = qn_lua_test_spec(L, 2);
     bool same = a != NULL && b != NULL && qn_str_eq(a->prefix, b->prefix);
+    if (same && qn_str_eq(a->prefix, "data")) {
+        same = a->spec.task == b->spec.task; /* a text is no documents */
+    }
     for (int i = 0; same && i < qn_n_keys(); i++) {
         const char *key = qn_key_at(i)->key;
         if (qn_lua_below(key, a->prefix) != NULL) {
@@ -341,9 +268,11 @@ static void push_maker(lua_State *L, const struct qn_lua_spec *spec,
         lua_pushfstring(L, "qn.%s",
                         qn_lua_push_setting_text(L, &spec->spec, *said));
         lua_remove(L, -2);
+    } else if (qn_str_eq(spec->prefix, "data")) {
+        lua_pushstring(L, spec->spec.task == QN_TASK_CLASSIFY ? "qn.labelled"
+                                                              : "qn.corpus");
     } else {
-        lua_pushstring(L, qn_str_eq(spec->prefix, "data") ? "qn.corpus"
-                                                          : spec->prefix);
+        lua_pushstring(L, spec->prefix);
     }
 }
 

@@ -9,11 +9,13 @@
 
 /* User value 1: the keys that were given, as text; 2: facts of the data. */
 struct qn_lua_spec {
-    struct qn_spec
-        spec;           /* resolved; only what is below prefix means anything */
-    char prefix[32];    /* "model", "data", "optim", ... or "": a whole run */
-    const char *preset; /* static: the preset it began with, or NULL */
+    struct qn_spec spec; /* resolved; only what is below prefix means anything,
+                            and the task of data */
+    char prefix[32];     /* "model", "data", "optim", ... or "": a whole run */
+    const char *preset;  /* static: the preset it began with, or NULL */
 };
+
+struct qn_lua_options;
 
 /* The spec at index, or NULL. */
 struct qn_lua_spec *qn_lua_test_spec(lua_State *L, int index);
@@ -25,8 +27,24 @@ int qn_lua_lstm(lua_State *L);
 int qn_lua_sgd(lua_State *L);
 int qn_lua_rmsprop(lua_State *L);
 int qn_lua_adam(lua_State *L);
-int qn_lua_corpus(lua_State *L);
 int qn_lua_preset(lua_State *L);
+/* Check what was collected and push it as a spec of this group. */
+struct qn_lua_spec *qn_lua_finish_spec(lua_State *L,
+                                       const struct qn_lua_options *o,
+                                       const char *prefix);
+
+/* lua_corpus.c */
+int qn_lua_corpus(lua_State *L);
+int qn_lua_labelled(lua_State *L);
+/* Read the data of the spec on top once, so that a missing file is known now:
+ * its facts become user value 2. Returns the number of results. */
+int qn_lua_open_data(lua_State *L, const struct qn_lua_spec *spec);
+/* Names of what is known of its data once it was read, NULL at the end. */
+const char *const *qn_lua_facts(const struct qn_lua_spec *spec);
+/* Push a fact of the data of the spec at index 1, or push nothing and return
+ * false when this is the name of none. */
+bool qn_lua_push_fact(lua_State *L, const struct qn_lua_spec *spec,
+                      const char *name);
 
 /* lua_params.c */
 int qn_lua_spec_params(lua_State *L);

@@ -236,7 +236,7 @@ int qn_lua_run_resume(lua_State *L)
 
 /* --- questions ---------------------------------------------------------- */
 
-int qn_lua_take_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
+int qn_lua_wait_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
                        struct qn_stats_record **counts)
 {
     struct qn_lab *lab = qn_script_of(L)->lab;
@@ -248,8 +248,15 @@ int qn_lua_take_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
             return qn_interrupt_result(L);
         }
     }
-    if (note->status == QN_OK) {
-        return 0;
+    return 0;
+}
+
+int qn_lua_take_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
+                       struct qn_stats_record **counts)
+{
+    int results = qn_lua_wait_answer(L, ticket, note, counts);
+    if (results > 0 || note->status == QN_OK) {
+        return results;
     }
     struct qn_err err;
     (void)snprintf(err.text, sizeof err.text, "%.*s", (int)sizeof err.text - 1,
@@ -265,9 +272,10 @@ static void set_number(lua_State *L, const char *key, double v)
     }
 }
 
-/* Push { split, step, loss, bpc, perplexity, predictions, seconds }. */
+/* Push { split, step, loss, predictions, seconds } and accuracy of documents,
+ * bpc and perplexity of a text. */
 static void push_evaluation(lua_State *L, enum qn_split split,
-                            const struct qn_note *note)
+                            const struct qn_note *note, enum qn_task task)
 {
     lua_createtable(L, 0, 7);
     lua_pushstring(L, qn_split_name(split));
@@ -277,8 +285,12 @@ static void push_evaluation(lua_State *L, enum qn_split split,
     lua_pushinteger(L, (lua_Integer)note->predictions);
     lua_setfield(L, -2, "predictions");
     set_number(L, "loss", note->loss);
-    set_number(L, "bpc", qn_bpc(note->loss));
-    set_number(L, "perplexity", qn_perplexity(note->loss));
+    if (task == QN_TASK_CLASSIFY) {
+        set_number(L, "accuracy", note->accuracy);
+    } else {
+        set_number(L, "bpc", qn_bpc(note->loss));
+        set_number(L, "perplexity", qn_perplexity(note->loss));
+    }
     set_number(L, "seconds", note->seconds);
 }
 
@@ -301,7 +313,9 @@ int qn_lua_run_evaluate(lua_State *L)
     static const char *const names[] = {"checkpoint", NULL};
     char checkpoint[32];
     qn_interrupt_needs_result(L);
-    qn_run_id id = qn_lua_check_run(L, 1);
+    struct qn_lab_run row;
+    qn_run_id id = qn_lua_run_row(L, 1, &row);
+    enum qn_task task = row.spec->task;
     lua_settop(L, 3);
     enum qn_split split = check_split(L, 2);
     qn_lua_check_options(L, 3, "run:evaluate", names);
@@ -322,7 +336,7 @@ int qn_lua_run_evaluate(lua_State *L)
     if (results > 0) {
         return results;
     }
-    push_evaluation(L, split, &note);
+    push_evaluation(L, split, &note, task);
     return 1;
 }
 
@@ -380,7 +394,9 @@ int qn_lua_run_sample(lua_State *L)
     static const char *const names[] = {"prompt", "length", "temperature",
                                         "seed", NULL};
     qn_interrupt_needs_result(L);
-    qn_run_id id = qn_lua_check_run(L, 1);
+    struct qn_lab_run row;
+    qn_run_id id = qn_lua_run_row(L, 1, &row);
+    bool classifier = row.spec->task == QN_TASK_CLASSIFY;
     lua_settop(L, 2);
     qn_lua_check_options(L, 2, "run:sample", names);
     struct qn_text_request request;
@@ -389,6 +405,10 @@ int qn_lua_run_sample(lua_State *L)
     struct qn_err err;
     enum qn_status status =
         qn_lab_sample(qn_script_of(L)->lab, id, &request, &ticket, &err);
+    if (status == QN_EUSAGE && classifier) {
+        /* What a run is for is no mistake of the script's. */
+        return qn_lua_nil(L, qn_status_name(status), err.text);
+    }
     if (status != QN_OK) {
         return qn_lua_fail(L, status, &err);
     }

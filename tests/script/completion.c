@@ -102,6 +102,14 @@ static void keys_inside_braces(void **state)
     assert_completes(f, "qn.qrnn{ po", "po", "pooling");
     assert_completes(f, "qn.adam{ b", "b", "beta1 beta2");
     assert_completes(f, "qn.corpus{ tr", "tr", "train");
+    assert_completes(f, "qn.corpus{ ", "",
+                     "eos level lower stream test train unk valid vocab_size");
+    assert_completes(f, "qn.labelled{ ", "",
+                     "fold lower max_words test train valid vectors "
+                     "vocab_size");
+    assert_completes(f, "qn.paper.sentiment_table{ ", "",
+                     "changes folds names train");
+    assert_completes(f, "qn.paper.activation_table{ s", "s", "size split");
     assert_completes(f, "qn.preset('demo', { epo", "epo", "epochs");
     assert_completes(f, "run:set{ l", "l", "log lr");
     assert_completes(f, "run:wait{ ", "", "timeout until_");
@@ -116,6 +124,34 @@ static void keys_inside_braces(void **state)
     assert_completes(f, "run:evaluate('test', { ", "", "checkpoint");
     assert_completes(f, "qn.train{ seed = tonu", "tonu", "tonumber");
     assert_completes(f, "x = { pri", "pri", "print");
+}
+
+/* Documents are classified, and have facts of their own. */
+static void what_only_classifiers_have(void **state)
+{
+    struct script_fixture *f = *state;
+    char *path = qn_xasprintf("%s/script/lua/documents.lua", QN_TESTS_DIR);
+    char *chunk = qn_xasprintf(
+        "data = qn.labelled(dofile('%s').data) judge = qn.train{ data = data, "
+        "model = { layers = 1, hidden = 4, embed = 6 }, batch = 8, steps = 2 } "
+        "judge:wait() run = qn.train(SMALL) run:wait() "
+        "corpus = qn.corpus{ train = TEXT }",
+        path);
+    must(f, chunk);
+    free(chunk);
+    free(path);
+    assert_completes(f, "data.do", "do", "documents");
+    assert_completes(f, "data.ha", "ha", "hash");
+    assert_completes(f, "corpus.do", "do", "");
+    assert_completes(f, "corpus.siz", "siz", "sizes");
+    assert_completes(f, "judge:cl", "cl", "classify");
+    assert_completes(f, "judge.acc", "acc", "accuracy");
+    assert_completes(f, "judge:metric('test", "test",
+                     "test.accuracy test.loss");
+    assert_completes(f, "run:metric('test", "test", "test.loss");
+    assert_completes(f, "other:metric('test", "test",
+                     "test.accuracy test.loss");
+    assert_completes(f, "judge:classify('t", "t", "");
 }
 
 static void names_inside_quotes(void **state)
@@ -258,6 +294,7 @@ int main(void)
         TEST(looking_runs_nobodys_code),
         TEST(fields_and_methods_of_our_own),
         TEST(keys_inside_braces),
+        TEST(what_only_classifiers_have),
         TEST(names_inside_quotes),
         TEST(files_inside_other_quotes),
         TEST(hidden_files_are_not_offered),

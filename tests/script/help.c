@@ -123,6 +123,11 @@ static void every_example_of_the_reference_runs(void **state)
     if (qn_file_read(QN_TESTS_DIR "/../docs/lua.md", &page, &err) != QN_OK) {
         fail_msg("%s", err.text);
     }
+    char *documents = qn_xasprintf("%s/script/lua/documents.lua", QN_TESTS_DIR);
+    char *chunk = qn_xasprintf("dofile('%s');", documents);
+    must(f, chunk);
+    free(chunk);
+    free(documents);
     static const char open[] = "\n```lua\n";
     char *at = strstr(page.data, open);
     for (; at != NULL; at = strstr(at + 1, open)) {

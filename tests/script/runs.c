@@ -33,6 +33,16 @@ static void the_papers_table_stands_beside_ours(void **state)
     must_file(*state, "paper.lua");
 }
 
+static void the_papers_first_table_stands_beside_ours(void **state)
+{
+    must_file(*state, "sentiment.lua");
+}
+
+static void a_classifier_is_made_watched_and_asked(void **state)
+{
+    must_file(*state, "classifier.lua");
+}
+
 static void the_same_script_gives_the_same_losses(void **state)
 {
     must_file(*state, "same_twice.lua");
@@ -140,6 +150,8 @@ int main(void)
         TEST(a_run_goes_from_table_to_last_number),
         TEST(a_whole_split_is_counted_on_request),
         TEST(the_papers_table_stands_beside_ours),
+        TEST(the_papers_first_table_stands_beside_ours),
+        TEST(a_classifier_is_made_watched_and_asked),
         TEST(the_same_script_gives_the_same_losses),
         TEST(a_run_takes_commands_while_it_trains),
         TEST(a_stored_run_is_found_again),

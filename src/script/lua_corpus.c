@@ -1,0 +1,183 @@
+/* lua_corpus.c - qn.corpus and qn.labelled: specs of data that is read once. */
+#include "base/mem.h"
+#include "data/source.h"
+#include "script/lua_settings.h"
+#include "script/lua_spec.h"
+#include "script/state.h"
+#include "train/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- facts --------------------------------------------------------------- */
+
+static void free_corpus(void *p)
+{
+    qn_corpus_free(p);
+}
+
+/* Push { train =, valid =, test = }: symbols, or documents. */
+static void push_sizes(lua_State *L, const struct qn_corpus *c, bool documents)
+{
+    lua_createtable(L, 0, QN_N_SPLITS);
+    for (int i = 0; i < QN_N_SPLITS; i++) {
+        enum qn_split split = (enum qn_split)i;
+        size_t n = 0;
+        if (documents) {
+            n = qn_corpus_documents(c, split)->n;
+        } else {
+            (void)qn_corpus_ids(c, split, &n);
+        }
+        lua_pushinteger(L, (lua_Integer)n);
+        lua_setfield(L, -2, qn_split_name(split));
+    }
+}
+
+/* Push { sizes =, documents =, symbols =, hash = } of an open corpus. */
+static void push_facts(lua_State *L, const struct qn_corpus *c)
+{
+    lua_createtable(L, 0, 4);
+    push_sizes(L, c, false);
+    lua_setfield(L, -2, "sizes");
+    if (qn_corpus_documents(c, QN_TRAIN) != NULL) {
+        push_sizes(L, c, true);
+        lua_setfield(L, -2, "documents");
+    }
+    lua_pushinteger(L, qn_vocab_size(qn_corpus_vocab(c)));
+    lua_setfield(L, -2, "symbols");
+    lua_pushstring(L, qn_corpus_sha256(c, QN_TRAIN));
+    lua_setfield(L, -2, "hash");
+}
+
+const char *const *qn_lua_facts(const struct qn_lua_spec *spec)
+{
+    static const char *const all[] = {"documents", "sizes", "symbols", "hash",
+                                      NULL};
+    if (!qn_str_eq(spec->prefix, "data")) {
+        return all + 4;
+    }
+    return spec->spec.task == QN_TASK_CLASSIFY ? all : all + 1;
+}
+
+bool qn_lua_push_fact(lua_State *L, const struct qn_lua_spec *spec,
+                      const char *name)
+{
+    const char *const *fact = qn_lua_facts(spec);
+    while (*fact != NULL && !qn_str_eq(*fact, name)) {
+        fact++;
+    }
+    if (*fact == NULL) {
+        return false;
+    }
+    qn_interrupt_needs_result(L);
+    if (lua_getiuservalue(L, 1, 2) == LUA_TTABLE) {
+        lua_getfield(L, -1, name);
+    }
+    return true;
+}
+
+/* --- the width of word vectors ------------------------------------------- */
+
+#define HEAD ((size_t)1 << 16) /* bytes that hold some lines of vectors */
+
+/* The first of a file's bytes; compressed ones as a whole. */
+static enum qn_status read_head(const char *path, struct qn_bytes *out)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return QN_EIO;
+    }
+    out->data = qn_xmalloc(HEAD);
+    out->len = fread(out->data, 1, HEAD, file);
+    (void)fclose(file);
+    bool gzip = out->len > 1 && memcmp(out->data, "\x1f\x8b", 2) == 0;
+    if (gzip) {
+        qn_bytes_free(out);
+        return qn_file_read_gz(path, out, NULL);
+    }
+    return QN_OK;
+}
+
+/* Numbers behind the word of a line, as two lines in a row have them: a word
+ * with spaces in it, a damaged line or a head line stands alone. 0: none do. */
+static int common_width(const struct qn_bytes *text)
+{
+    int before = 0, spaces = 0;
+    for (size_t i = 0; i < text->len; i++) {
+        spaces += text->data[i] == ' ';
+        if (text->data[i] == '\n') {
+            if (spaces > 0 && spaces == before) {
+                return spaces;
+            }
+            before = spaces;
+            spaces = 0;
+        }
+    }
+    return 0;
+}
+
+/* How wide the file's vectors are; 0 when that cannot be told, which whoever
+ * reads the file will have a sentence for. */
+static int vectors_width(const struct qn_train_env *env, const char *given)
+{
+    char *path = NULL;
+    struct qn_bytes head = {0};
+    int width = 0;
+    if (qn_source_find(given, env->data_dir, &path, NULL) == QN_OK &&
+        read_head(path, &head) == QN_OK) {
+        width = common_width(&head);
+    }
+    qn_bytes_free(&head);
+    free(path);
+    return width;
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+int qn_lua_open_data(lua_State *L, const struct qn_lua_spec *spec)
+{
+    const struct qn_train_env *env = qn_lab_env(qn_script_of(L)->lab);
+    struct qn_lua_box *box = qn_lua_box(L, free_corpus);
+    struct qn_spec values = spec->spec;
+    struct qn_corpus *corpus = NULL;
+    struct qn_err err;
+    if (values.data.vectors[0] != '\0') {
+        /* The model is not known here, and need not be. */
+        int width = vectors_width(env, values.data.vectors);
+        values.model.embed = width > 0 ? width : values.model.embed;
+    }
+    enum qn_status status = qn_text_open(env, &values, NULL, &corpus, &err);
+    if (status != QN_OK) {
+        return qn_lua_fail(L, status, &err);
+    }
+    box->p = corpus;
+    push_facts(L, corpus);
+    qn_lua_box_free(box);
+    lua_remove(L, -2);
+    lua_setiuservalue(L, -2, 2);
+    return 1;
+}
+
+/* With --check nothing is read. */
+static int make(lua_State *L, const char *task)
+{
+    struct qn_lua_options o;
+    lua_settop(L, 1);
+    qn_lua_options_begin(L, &o);
+    qn_lua_options_add(L, &o, 1, "data");
+    lua_pushstring(L, task);
+    lua_setfield(L, o.base, "task");
+    const struct qn_lua_spec *spec = qn_lua_finish_spec(L, &o, "data");
+    return qn_script_of(L)->check ? 1 : qn_lua_open_data(L, spec);
+}
+
+int qn_lua_corpus(lua_State *L)
+{
+    return make(L, "lm");
+}
+
+int qn_lua_labelled(lua_State *L)
+{
+    return make(L, "classify");
+}
