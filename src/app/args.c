@@ -179,12 +179,24 @@ static bool begins_as_script(const char *path)
     return start[0] == '#' && start[1] == '!';
 }
 
-/* A text is what a newcomer has at hand, and Lua's word on it would not help.
- */
+/* Whether documents lie in it by their labels. */
+static bool has_labels(const char *folder)
+{
+    char *neg = qn_path_join(folder, "neg");
+    char *pos = qn_path_join(folder, "pos");
+    bool both = qn_path_is_dir(neg) && qn_path_is_dir(pos);
+    free(neg);
+    free(pos);
+    return both;
+}
+
+/* A text, or a folder of documents, is what a newcomer has at hand, and Lua's
+ * word on it would not help. */
 static enum qn_status check_script(const struct reader *r, const char *path)
 {
+    bool labels = has_labels(path);
     if (qn_ends_with(path, ".lua") || !qn_path_exists(path) ||
-        qn_path_is_dir(path) || begins_as_script(path)) {
+        (!labels && (qn_path_is_dir(path) || begins_as_script(path)))) {
         return QN_OK;
     }
     struct qn_str setting = {0};
@@ -192,8 +204,8 @@ static enum qn_status check_script(const struct reader *r, const char *path)
     struct qn_str word = {0};
     qn_hint_word(&word, setting.text);
     enum qn_status status = qn_fail(
-        r->err, QN_EUSAGE, "'%s' is no Lua script; to train on it: quern%s",
-        path, word.text);
+        r->err, QN_EUSAGE, "'%s' is no Lua script; to train on it: quern%s%s",
+        path, labels ? " task=classify" : "", word.text);
     qn_str_free(&word);
     qn_str_free(&setting);
     return status;
