@@ -51,6 +51,17 @@ static bool begins(const char *text, size_t len, const char *s)
     return n <= len && memcmp(text, s, n) == 0;
 }
 
+/* Bytes of what people write for an apostrophe: U+2019, the acute accent, and
+ * U+0092, which is byte 0x92 of Windows-1252 read as Latin-1. */
+static size_t apostrophe_len(const char *text, size_t len)
+{
+    if (begins(text, len, "\xe2\x80\x99")) {
+        return 3;
+    }
+    return begins(text, len, "\xc2\xb4") || begins(text, len, "\xc2\x92") ? 2
+                                                                          : 0;
+}
+
 void qn_tokens_start(struct qn_tokens *t, const char *text, size_t len)
 {
     if (len > t->cap) {
@@ -59,11 +70,10 @@ void qn_tokens_start(struct qn_tokens *t, const char *text, size_t len)
     }
     t->len = t->at = 0;
     t->n_queue = 0;
-    /* The apostrophe of typesetters is an apostrophe: "don\u2019t". */
-    for (size_t i = 0; i < len; i++) {
-        bool curly = begins(text + i, len - i, "\xe2\x80\x99");
-        t->text[t->len++] = curly ? '\'' : text[i];
-        i += curly ? 2 : 0;
+    for (size_t i = 0; i < len;) {
+        size_t n = apostrophe_len(text + i, len - i);
+        t->text[t->len++] = n > 0 ? '\'' : text[i];
+        i += n > 0 ? n : 1;
     }
 }
 
@@ -92,15 +102,15 @@ static bool is_letter(char c)
     return lower(c) >= 'a' && lower(c) <= 'z';
 }
 
-/* Bytes of the white space at text: ASCII's, next line, no-break space, those
- * from U+2000 to U+200A, the separators of lines and paragraphs and the
- * ideographic space. */
+/* Bytes of the white space at text: ASCII's, no-break space, those from U+2000
+ * to U+200A, the separators of lines and paragraphs and the ideographic space.
+ */
 static size_t blank_len(const char *text, size_t len)
 {
     if (*text == ' ' || (*text >= '\t' && *text <= '\r')) {
         return 1;
     }
-    if (begins(text, len, "\xc2\x85") || begins(text, len, "\xc2\xa0")) {
+    if (begins(text, len, "\xc2\xa0")) {
         return 2;
     }
     if (begins(text, len, "\xe2\x80") && len > 2) {
@@ -177,7 +187,10 @@ static size_t closer_len(const char *text, size_t len)
     if (memchr("])}>\"'", *text, 6) != NULL) {
         return 1;
     }
-    return begins(text, len, "\xe2\x80\x9d") ? 3 : 0;
+    if (begins(text, len, "\xe2\x80\x9d")) {
+        return 3;
+    }
+    return begins(text, len, "\xc2\x94") ? 2 : 0;
 }
 
 /* Does the full stop at 'at', of the word from 'start' on, end a sentence? */
@@ -243,23 +256,29 @@ static size_t ascii_mark_len(const struct qn_tokens *t, size_t start, size_t at)
     }
 }
 
-/* The marks of typesetters and how the treebank writes them. */
-static const char *const typeset[][2] = {
+/* The marks of typesetters and how the treebank writes them. Those of two bytes
+ * are Windows-1252's read as Latin-1: IMDb's reviews have many. */
+static const struct {
+    const char *mark, *word;
+} typeset[] = {
     {"\xe2\x80\x9c", "``"},  /* left double quote */
     {"\xe2\x80\x9d", "''"},  /* right double quote */
     {"\xe2\x80\x98", "`"},   /* left single quote */
     {"\xe2\x80\xa6", "..."}, /* ellipsis */
+    {"\xe2\x80\x93", "--"},  /* en dash */
     {"\xe2\x80\x94", "--"},  /* em dash */
+    {"\xc2\x93", "``"},      {"\xc2\x94", "''"}, {"\xc2\x91", "`"},
+    {"\xc2\x85", "..."},     {"\xc2\x96", "--"}, {"\xc2\x97", "--"},
 };
 #define N_TYPESET ((int)(sizeof typeset / sizeof *typeset))
 
 static int find_typeset(const struct qn_tokens *t, size_t at)
 {
-    if (t->text[at] != '\xe2') {
+    if (t->text[at] != '\xe2' && t->text[at] != '\xc2') {
         return -1;
     }
     for (int i = 0; i < N_TYPESET; i++) {
-        if (begins(t->text + at, t->len - at, typeset[i][0])) {
+        if (begins(t->text + at, t->len - at, typeset[i].mark)) {
             return i;
         }
     }
@@ -268,8 +287,8 @@ static int find_typeset(const struct qn_tokens *t, size_t at)
 
 static size_t mark_len(const struct qn_tokens *t, size_t start, size_t at)
 {
-    return find_typeset(t, at) >= 0 ? strlen(typeset[0][0])
-                                    : ascii_mark_len(t, start, at);
+    int i = find_typeset(t, at);
+    return i >= 0 ? strlen(typeset[i].mark) : ascii_mark_len(t, start, at);
 }
 
 /* Does a double quote at 'at' open? After white space or a bracket it does. */
@@ -293,7 +312,7 @@ static struct word spell_mark(const struct qn_tokens *t, size_t at, size_t n)
     const char *text = t->text + at;
     int i = find_typeset(t, at);
     if (i >= 0) {
-        return (struct word){typeset[i][1], strlen(typeset[i][1])};
+        return (struct word){typeset[i].word, strlen(typeset[i].word)};
     }
     if (*text == '"' || *text == '\'') {
         return (struct word){opens(t, at) ? "``" : "''", 2};

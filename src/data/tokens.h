@@ -7,6 +7,7 @@
  * sed script for the treebank (docs/data.md lists them and where ours differ);
  * sentences are not found first, as in NLTK: a stop ends one when white space
  * or the end follows and the word is neither initials nor a known abbreviation.
+ * HTML's <br> is white space; typesetters' marks become the treebank's.
  */
 #ifndef QN_DATA_TOKENS_H
 #define QN_DATA_TOKENS_H

@@ -55,7 +55,7 @@ static void white_space_parts_words_and_is_none(void **state)
     check("", "");
     check(" \t\r\n\v\f", "");
     check("  one\ttwo\r\nthree  ", "one two three");
-    check("a\xc2\xa0z\xc2\x85y\xe2\x80\x8ax\xe2\x80\xa8w\xe3\x80\x80v",
+    check("a\xc2\xa0z\xc2\xa0y\xe2\x80\x8ax\xe2\x80\xa8w\xe3\x80\x80v",
           "a z y x w v");
     /* Of no width, and no letter at all: not white space. */
     check("a\xe2\x80\x8bz \xe2\x80z", "a\xe2\x80\x8bz \xe2\x80z");
@@ -184,6 +184,17 @@ static void typesetters_marks_are_spelt_as_the_treebank_does(void **state)
           "`` I do n't , '' he said ...");
     check("\xe2\x80\x9cNo.\xe2\x80\x9d", "`` No . ''");
     check("\xe2\x80\x98so\xe2\x80\x99 a\xe2\x80\x94z", "` so ' a -- z");
+    check("don\xc2\xb4t a \xe2\x80\x93 z", "do n't a -- z");
+}
+
+static void marks_of_windows_read_as_latin_1_are_marks(void **state)
+{
+    (void)state;
+    check("so\xc2\x85 and\xc2\x97well \xc2\x96 it\xc2\x92s",
+          "so ... and -- well -- it 's");
+    check("\xc2\x93No.\xc2\x94 \xc2\x91"
+          "B",
+          "`` No . '' ` B");
 }
 
 static void other_letters_are_letters(void **state)
@@ -348,6 +359,7 @@ int main(void)
         cmocka_unit_test(clitics_are_counted_to_two),
         cmocka_unit_test(some_words_are_two),
         cmocka_unit_test(typesetters_marks_are_spelt_as_the_treebank_does),
+        cmocka_unit_test(marks_of_windows_read_as_latin_1_are_marks),
         cmocka_unit_test(other_letters_are_letters),
         cmocka_unit_test(lower_is_of_ascii_and_comes_after_splitting),
         cmocka_unit_test(texts_follow_each_other),
