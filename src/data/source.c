@@ -9,8 +9,13 @@
 
 #define BUILTIN "builtin:"
 
-/* The sets that scripts/get-data knows, each with a folder of its name. */
-static const char *const known_sets[] = {"ptb", "enwik8", "imdb", "glove"};
+/* The sets that scripts/get-data knows, each with a folder of its name; of some
+ * it fetches one file by its path. */
+static const struct known_set {
+    const char *name;
+    bool by_file;
+} known_sets[] = {
+    {"ptb", false}, {"enwik8", false}, {"imdb", false}, {"glove", true}};
 #define N_KNOWN_SETS ((int)(sizeof known_sets / sizeof *known_sets))
 
 static enum qn_status read_builtin(const char *given, struct qn_log *log,
@@ -84,14 +89,14 @@ static int choose_place(char *const *place, int n)
 }
 
 /* The set that a path belongs to by its first folder, or NULL. */
-static const char *set_of(const char *given)
+static const struct known_set *set_of(const char *given)
 {
     const char *slash = strchr(given, '/');
     size_t len = slash != NULL ? (size_t)(slash - given) : 0;
     for (int i = 0; i < N_KNOWN_SETS; i++) {
-        if (strlen(known_sets[i]) == len &&
-            memcmp(known_sets[i], given, len) == 0) {
-            return known_sets[i];
+        if (strlen(known_sets[i].name) == len &&
+            memcmp(known_sets[i].name, given, len) == 0) {
+            return &known_sets[i];
         }
     }
     return NULL;
@@ -104,11 +109,15 @@ static enum qn_status fail_missing(const char *given, char *const *place, int n,
     for (int i = 0; i < n; i++) {
         qn_str_addf(&places, "%s%s", i > 0 ? ", " : "", place[i]);
     }
-    const char *set = set_of(given);
+    const struct known_set *set = set_of(given);
+    const char *fetched = "";
+    if (set != NULL) {
+        fetched = set->by_file ? given : set->name;
+    }
     enum qn_status status =
         qn_fail(err, QN_ENOTFOUND, "%s: not found; looked for %s%s%s%s", given,
-                places.text, set != NULL ? "; scripts/get-data " : "",
-                set != NULL ? set : "", set != NULL ? " fetches it" : "");
+                places.text, set != NULL ? "; scripts/get-data " : "", fetched,
+                set != NULL ? " fetches it" : "");
     qn_str_free(&places);
     return status;
 }
