@@ -300,6 +300,9 @@ static size_t encode(const struct reading *r, const int32_t *words, size_t n,
 static void tell_tally(const struct reading *r, enum qn_split split,
                        const struct tally *empty, const struct tally *cut)
 {
+    if (empty->n == 0 && cut->n == 0) {
+        return; /* and the split may have no file */
+    }
     const struct qn_labelled *l = &r->part[split].file->labelled;
     char where[512];
     if (empty->n > 0) {
