@@ -149,11 +149,12 @@ static void take_set(struct lab_run *run, const struct qn_note *n)
     }
 }
 
-/* The clock of follow_rate runs on while a run of documents is measured. */
+/* The clock of follow_rate runs on while a run of documents is measured: what
+ * that took goes off, or off what the clock will add next. */
 static void discount(struct lab_run *run, double seconds)
 {
     if (run->spec.task == QN_TASK_CLASSIFY && run->state == QN_LAB_RUNNING) {
-        run->train_seconds = fmax(run->train_seconds - seconds, 0);
+        run->train_seconds -= seconds;
     }
 }
 

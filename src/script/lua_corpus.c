@@ -100,7 +100,8 @@ static enum qn_status read_head(const char *path, struct qn_bytes *out)
 }
 
 /* Numbers behind the word of a line, as two lines in a row have them: a word
- * with spaces in it, a damaged line or a head line stands alone. 0: none do. */
+ * with spaces in it, a damaged line or a head line stands alone. Else as the
+ * last line has them. */
 static int common_width(const struct qn_bytes *text)
 {
     int before = 0, spaces = 0;
@@ -114,7 +115,7 @@ static int common_width(const struct qn_bytes *text)
             spaces = 0;
         }
     }
-    return 0;
+    return spaces > 0 ? spaces : before;
 }
 
 /* How wide the file's vectors are; 0 when that cannot be told, which whoever
