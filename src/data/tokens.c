@@ -321,15 +321,14 @@ static struct word spell_mark(const struct qn_tokens *t, size_t at, size_t n)
 }
 
 /* Bytes of the clitic that ends a run: "'s", "n't", a lone apostrophe. What is
- * before it must be something, and no apostrophe. */
+ * before it must be something. */
 static size_t clitic_len(struct word run)
 {
     static const char *const clitics[] = {"'",   "'s",  "'m",  "'d",
                                           "'ll", "'re", "'ve", "n't"};
     for (size_t i = 0; i < sizeof clitics / sizeof *clitics; i++) {
         size_t n = strlen(clitics[i]);
-        if (n < run.len && same(run.text + run.len - n, n, clitics[i]) &&
-            run.text[run.len - n - 1] != '\'') {
+        if (n < run.len && same(run.text + run.len - n, n, clitics[i])) {
             return n;
         }
     }

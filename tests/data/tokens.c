@@ -119,7 +119,7 @@ static void a_stop_that_ends_a_sentence_is_split_off(void **state)
     check("one.two .5 2.5 end", "one.two .5 2.5 end");
     check("a . b .", "a . b .");
     check("So am I. You", "So am I . You");
-    check("plan b. Next", "plan b . Next");
+    check("plan b. Scored 7. Next 4.5.", "plan b . Scored 7 . Next 4.5 .");
     check("fine.) fine.]}> fine.x fine.)x",
           "fine . ) fine . ] } > fine.x fine. ) x");
 }
@@ -142,6 +142,7 @@ static void double_quotes_open_and_close(void **state)
     check("\"Go,\" he said.", "`` Go , '' he said .");
     check("(\"a\") [\"b\"] x\"y\"", "( `` a '' ) [ `` b '' ] x '' y ''");
     check("``a'' ''b''", "`` a '' `` b ''");
+    check("<\"a\"> {\"a\"}", "< `` a '' > { `` a '' }");
     check("say \"so", "say `` so");
     check("a\xc2\xa0\"so\"", "a `` so ''");
 }
