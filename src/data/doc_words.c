@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#define FIRST_CAP 4096 /* also where there is no word at all */
+
 struct splitting {
     struct qn_tokens *tokens;
     struct qn_words *set;
@@ -16,7 +18,7 @@ struct splitting {
 static void add_word(struct splitting *s, int number)
 {
     if (s->n == s->cap) {
-        s->cap = s->cap > 0 ? s->cap + s->cap / 2 : 4096;
+        s->cap += s->cap / 2;
         s->words = qn_xrealloc(s->words, s->cap, sizeof *s->words);
     }
     s->words[s->n++] = number;
@@ -62,7 +64,12 @@ enum qn_status qn_doc_words_read(const char *given,
     if (status != QN_OK) {
         return status;
     }
-    struct splitting s = {.tokens = qn_tokens_new(spec->lower), .set = set};
+    struct splitting s = {
+        .tokens = qn_tokens_new(spec->lower),
+        .set = set,
+        .words = qn_xcalloc(FIRST_CAP, sizeof *s.words),
+        .cap = FIRST_CAP,
+    };
     status = split_all(&s, &d, err);
     qn_tokens_free(s.tokens);
     d.words = s.words;
