@@ -53,7 +53,7 @@ struct qn_corpus_spec {
     } fold;
     const char *vectors;          /* "" or NULL: none; not read with a vocab */
     int vector_width;             /* numbers of a vector */
-    int max_words;                /* of a document */
+    int max_words;                /* of a document; 0 = all */
     const char *data_dir;         /* NULL: QUERN_DATA, then XDG data */
     const struct qn_vocab *vocab; /* a run's fixed vocabulary, or NULL */
 };
