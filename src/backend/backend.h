@@ -64,6 +64,12 @@ struct qn_norm {
  * ever, and processors take many times as long for each product with it. */
 #define QN_CELL_LEAST 1e-30f
 
+/* Likewise on the way back: the gradient of a cell state or of a pre-activation
+ * of a recurrent layer that is smaller than this is 0. Where the objective
+ * looks at one step only, as a classifier's does, the gradient falls by f with
+ * each step before it, soon into the denormal numbers. */
+#define QN_GRAD_LEAST 1e-30f
+
 /* One QRNN layer over one segment (paper, section 3; design.md "The layer"):
  *
  *     a[t]  = W x[t-n+1 .. t] + b[(bias_first + t) mod bias_steps]

@@ -16,6 +16,12 @@ static inline double qn_ref_dropped(const struct qn_mask *mask, uint32_t row,
     return keep ? x * (double)mask->scale : 0.0;
 }
 
+/* A gradient, or 0 where it is too small to be kept. */
+static inline double qn_ref_settled(double gradient)
+{
+    return fabs(gradient) < (double)QN_GRAD_LEAST ? 0.0 : gradient;
+}
+
 static inline double qn_ref_sigmoid(double a)
 {
     return 1.0 / (1.0 + exp(-a));

@@ -174,13 +174,13 @@ static void backward_unit(const struct ref_lstm *r, int b, int t, size_t j)
     double y = tanh((double)r->cells[row_index(r, b, t) * r->hidden + j]);
     double before = (double)row_before(r, r->cells, r->l->c0, b, t)[j];
     double dh = r->h[j];
-    double dc = r->c[j] + dh * o * (1.0 - y * y);
+    double dc = qn_ref_settled(r->c[j] + dh * o * (1.0 - y * y));
 
     double *a = r->a + j;
-    a[IN * r->hidden] = dc * g * i * (1.0 - i);
-    a[FORGET * r->hidden] = dc * before * f * (1.0 - f);
-    a[CANDIDATE * r->hidden] = dc * i * (1.0 - g * g);
-    a[OUT * r->hidden] = dh * y * o * (1.0 - o);
+    a[IN * r->hidden] = qn_ref_settled(dc * g * i * (1.0 - i));
+    a[FORGET * r->hidden] = qn_ref_settled(dc * before * f * (1.0 - f));
+    a[CANDIDATE * r->hidden] = qn_ref_settled(dc * i * (1.0 - g * g));
+    a[OUT * r->hidden] = qn_ref_settled(dh * y * o * (1.0 - o));
     r->c[j] = dc * f;
 }
 

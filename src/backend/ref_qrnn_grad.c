@@ -53,8 +53,9 @@ static void backward_row(const struct qn_ref_layer *r,
             float *o = f + hidden + h;
             double ov = (double)*o;
             dc[h] += dh * ov;
-            *o = (float)(dh * (double)c[h] * ov * (1.0 - ov));
+            *o = (float)qn_ref_settled(dh * (double)c[h] * ov * (1.0 - ov));
         }
+        dc[h] = qn_ref_settled(dc[h]);
         double dz = dc[h] * (1.0 - fv);
         double df = dc[h] * ((double)prev[h] - zv);
         if (ifo) {
@@ -62,9 +63,10 @@ static void backward_row(const struct qn_ref_layer *r,
             double iv = (double)*i;
             dz = dc[h] * iv;
             df = dc[h] * (double)prev[h];
-            *i = (float)(dc[h] * zv * iv * (1.0 - iv));
+            *i = (float)qn_ref_settled(dc[h] * zv * iv * (1.0 - iv));
         }
-        f[h] = (float)(df * fv * (1.0 - fv));
+        f[h] = (float)qn_ref_settled(df * fv * (1.0 - fv));
+        dz = qn_ref_settled(dz);
         dc[h] *= fv;
         double slope = activate_slope(r->l->activation, alpha, (double)z[h]);
         z[h] = (float)(dz * slope);

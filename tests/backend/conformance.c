@@ -350,6 +350,74 @@ static void what_decays_ends_at_zero(void **state)
     }
 }
 
+/* The way back halves the gradient of c with each step as well: that of the
+ * state before a sequence of T steps, of which only the last one counts. */
+static float first_gradient(int steps, const char *backend)
+{
+    struct layer_shape shape = {.batch = 2,
+                                .steps = steps,
+                                .in = 3,
+                                .hidden = 5,
+                                .window = 1,
+                                .pooling = QN_POOL_FO,
+                                .activation = QN_DRELU,
+                                .no_d_last_c = true};
+    struct layer_data *d = layer_new(shape, 4);
+    memset(d->array[LAYER_WEIGHT], 0, d->count[LAYER_WEIGHT] * sizeof(float));
+    memset(d->array[LAYER_BIAS], 0, d->count[LAYER_BIAS] * sizeof(float));
+    size_t all_but_last = (size_t)(steps - 1) * (size_t)shape.hidden;
+    memset(d->array[LAYER_D_OUT], 0, all_but_last * sizeof(float));
+    d->array[LAYER_D_OUT][all_but_last] = 1.0f;
+    struct qn_backend *be = place_backend(backend, NULL, 2);
+    layer_run(be, d, true);
+    qn_backend_free(be);
+    float gradient = d->array[LAYER_D_C0][0];
+    layer_free(d);
+    return gradient;
+}
+
+static void gradients_that_decay_end_at_zero(void **state)
+{
+    static const char *const backends[] = {"ref", "cpu"};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        /* The output gate and 90 steps halve it 91 times: 4e-28. */
+        float kept = first_gradient(90, backends[k]);
+        assert_true(kept == ldexpf(1.0f, -91));
+        assert_true(first_gradient(110, backends[k]) == 0.0f);
+    }
+}
+
+/* Nor may its gradient: with f about 0.73 that of the last c would be a
+ * denormal number, rounded to itself, from about step 330 from the end on. */
+static void gradients_that_decay_end_at_zero(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        bool long_ago = k / 3 % 2;
+        struct layer_shape shape = {.batch = 2,
+                                    .steps = long_ago ? 600 : 60,
+                                    .in = 3,
+                                    .hidden = 5,
+                                    .window = 1,
+                                    .pooling = (enum qn_pooling)(k % 3),
+                                    .activation = QN_TANH};
+        struct layer_data *d = layer_new(shape, 4);
+        for (size_t i = 0; i < d->count[LAYER_WEIGHT]; i++)
+            d->array[LAYER_WEIGHT][i] = 0.0f;
+        for (size_t i = 0; i < d->count[LAYER_BIAS]; i++)
+            d->array[LAYER_BIAS][i] = 1.0f;
+        for (size_t i = 0; i < d->count[LAYER_D_OUT]; i++)
+            d->array[LAYER_D_OUT][i] = 0.0f;
+        struct qn_backend *be = place_backend(k < 6 ? "ref" : "cpu", NULL, 2);
+        layer_run(be, d, true);
+        qn_backend_free(be);
+        for (size_t i = 0; i < d->count[LAYER_D_C0]; i++)
+            assert_true((d->array[LAYER_D_C0][i] == 0.0f) == long_ago);
+        layer_free(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +432,8 @@ int main(void)
         cmocka_unit_test(padded_sequences_of_many_blocks_agree),
         cmocka_unit_test(nan_spreads_alike),
         cmocka_unit_test(what_decays_ends_at_zero),
+        cmocka_unit_test(gradients_that_decay_end_at_zero),
+        cmocka_unit_test(gradients_that_decay_end_at_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

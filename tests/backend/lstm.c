@@ -470,6 +470,58 @@ static void nan_spreads_alike(void **state)
     }
 }
 
+/* Without weights every gate is 1/2, and so is each step's share of the way
+ * back: the gradient of the state before T steps, of which the last counts. */
+static float first_gradient(int steps, const char *backend)
+{
+    struct lstm_shape shape = {
+        .batch = 2, .steps = steps, .in = 3, .hidden = 5, .no_d_last = true};
+    struct lstm_data *d = lstm_new(shape, 4);
+    for (int i = LSTM_WEIGHT_IH; i <= LSTM_BIAS; i++)
+        memset(d->array[i], 0, d->count[i] * sizeof(float));
+    size_t all_but_last = (size_t)(steps - 1) * (size_t)shape.hidden;
+    memset(d->array[LSTM_D_OUT], 0, all_but_last * sizeof(float));
+    d->array[LSTM_D_OUT][all_but_last] = 1.0f;
+    struct qn_backend *be = place_backend(backend, NULL, 2);
+    lstm_run(be, d, true);
+    qn_backend_free(be);
+    float gradient = d->array[LSTM_D_C0][0];
+    lstm_free(d);
+    return gradient;
+}
+
+static void gradients_that_decay_end_at_zero(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        /* Halved by the output gate and 90 steps: 4e-28. */
+        float kept = first_gradient(90, backends[k]);
+        assert_true(kept == ldexpf(1.0f, -91));
+        assert_true(first_gradient(110, backends[k]) == 0.0f);
+    }
+}
+
+/* As of a QRNN (conformance.c); h hands nothing back here. */
+static void gradients_that_decay_end_at_zero(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        bool long_ago = k / 2;
+        struct lstm_shape shape = {
+            .batch = 5, .steps = long_ago ? 600 : 60, .in = 3, .hidden = 5};
+        struct lstm_data *d = lstm_new(shape, 4);
+        for (int i = LSTM_WEIGHT_IH; i <= LSTM_D_OUT; i++)
+            for (size_t j = 0; j < d->count[i]; j++)
+                d->array[i][j] = i == LSTM_BIAS ? 1.0f : 0.0f;
+        struct qn_backend *be = place_backend(backends[k % 2], NULL, 2);
+        lstm_run(be, d, true);
+        for (size_t i = 0; i < d->count[LSTM_D_C0]; i++)
+            assert_true((d->array[LSTM_D_C0][i] == 0.0f) == long_ago);
+        qn_backend_free(be);
+        lstm_free(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +535,8 @@ int main(void)
         cmocka_unit_test(segments_in_a_row_are_one_long_pass),
         cmocka_unit_test(the_workspace_is_counted_and_kept),
         cmocka_unit_test(nan_spreads_alike),
+        cmocka_unit_test(gradients_that_decay_end_at_zero),
+        cmocka_unit_test(gradients_that_decay_end_at_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

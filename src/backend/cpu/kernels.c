@@ -123,6 +123,11 @@ static void cell(float *h, const struct qn_qrnn_cell *k)
     }
 }
 
+static inline float settled(float gradient)
+{
+    return fabsf(gradient) < QN_GRAD_LEAST ? 0.0f : gradient;
+}
+
 static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
                                   const float *restrict dh,
                                   const struct qn_qrnn_cell *cell,
@@ -143,18 +148,19 @@ static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
         } else {
             float oj = f[n + j];
             g += dh[j] * oj;
-            f[n + j] = dh[j] * c[j] * oj * (1.0f - oj);
+            f[n + j] = settled(dh[j] * c[j] * oj * (1.0f - oj));
         }
+        g = settled(g);
         float df = g * (prev[j] - zj);
         float dzj = g * (1.0f - fj);
         if (pooling == QN_POOL_IFO) {
             float ij = f[2 * n + j];
             df = g * prev[j];
             dzj = g * ij;
-            f[2 * n + j] = g * zj * ij * (1.0f - ij);
+            f[2 * n + j] = settled(g * zj * ij * (1.0f - ij));
         }
-        f[j] = df * fj * (1.0f - fj);
-        dz[j] = dzj;
+        f[j] = settled(df * fj * (1.0f - fj));
+        dz[j] = settled(dzj);
         dc[j] = g * fj;
     }
 }
@@ -220,11 +226,11 @@ static void lstm_cell_grad(float *restrict dc, const float *restrict dh,
         float g = gates[2 * n + j];
         float o = gates[3 * n + j];
         float y = qn_vtanh(c[j]);
-        float d = dc[j] + dh[j] * o * (1.0f - y * y);
-        gates[j] = d * g * i * (1.0f - i);
-        gates[n + j] = d * prev[j] * f * (1.0f - f);
-        gates[2 * n + j] = d * i * (1.0f - g * g);
-        gates[3 * n + j] = dh[j] * y * o * (1.0f - o);
+        float d = settled(dc[j] + dh[j] * o * (1.0f - y * y));
+        gates[j] = settled(d * g * i * (1.0f - i));
+        gates[n + j] = settled(d * prev[j] * f * (1.0f - f));
+        gates[2 * n + j] = settled(d * i * (1.0f - g * g));
+        gates[3 * n + j] = settled(dh[j] * y * o * (1.0f - o));
         dc[j] = d * f;
     }
 }

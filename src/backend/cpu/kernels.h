@@ -8,7 +8,7 @@
  * Largest errors, checked by a sweep in tests/backend/kernels.c, in units in
  * the last place: exp 1.5, sigmoid 3, tanh 3, elu 1.5 (at alpha 1). NaN stays
  * NaN, infinities give the limits, denormal numbers are kept but for cell
- * states (QN_CELL_LEAST in backend.h). */
+ * states and their gradients (QN_CELL_LEAST, QN_GRAD_LEAST in backend.h). */
 #ifndef QN_BACKEND_CPU_KERNELS_H
 #define QN_BACKEND_CPU_KERNELS_H
 
