@@ -501,27 +501,6 @@ static void gradients_that_decay_end_at_zero(void **state)
     }
 }
 
-/* As of a QRNN (conformance.c); h hands nothing back here. */
-static void gradients_that_decay_end_at_zero(void **state)
-{
-    (void)state;
-    for (int k = 0; k < 4; k++) {
-        bool long_ago = k / 2;
-        struct lstm_shape shape = {
-            .batch = 5, .steps = long_ago ? 600 : 60, .in = 3, .hidden = 5};
-        struct lstm_data *d = lstm_new(shape, 4);
-        for (int i = LSTM_WEIGHT_IH; i <= LSTM_D_OUT; i++)
-            for (size_t j = 0; j < d->count[i]; j++)
-                d->array[i][j] = i == LSTM_BIAS ? 1.0f : 0.0f;
-        struct qn_backend *be = place_backend(backends[k % 2], NULL, 2);
-        lstm_run(be, d, true);
-        for (size_t i = 0; i < d->count[LSTM_D_C0]; i++)
-            assert_true((d->array[LSTM_D_C0][i] == 0.0f) == long_ago);
-        qn_backend_free(be);
-        lstm_free(d);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -535,7 +514,6 @@ int main(void)
         cmocka_unit_test(segments_in_a_row_are_one_long_pass),
         cmocka_unit_test(the_workspace_is_counted_and_kept),
         cmocka_unit_test(nan_spreads_alike),
-        cmocka_unit_test(gradients_that_decay_end_at_zero),
         cmocka_unit_test(gradients_that_decay_end_at_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
