@@ -324,7 +324,9 @@ static void long_documents_are_cut_and_named(void **state)
 static void max_words_counts_what_is_left(void **state)
 {
     struct world *w = *state;
-    char *path = put(w, "d.tsv", "0\t\tq a q b q q\n1\t\ta b b\n");
+    char *path = put(w, "d.tsv",
+                     "0\t\tq a q b q q\n1\t\ta b b\n"
+                     "0\t\tq q a b a\n");
     char *vectors = put(w, "v.txt", "a 1\nb 2\n");
     struct qn_corpus_spec spec = documents_of(path);
     spec.vectors = vectors;
@@ -333,7 +335,8 @@ static void max_words_counts_what_is_left(void **state)
     struct qn_corpus *c = opened(w, spec);
     check_words(c, QN_TRAIN, 0, "a b");
     check_words(c, QN_TRAIN, 1, "a b");
-    char *said = qn_xasprintf("train split: 1 document cut at data.max_words "
+    check_words(c, QN_TRAIN, 2, "a b");
+    char *said = qn_xasprintf("train split: 2 documents cut at data.max_words "
                               "= 2, the first is line 2 of %s",
                               path);
     assert_string_equal(w->heard, said);
