@@ -195,6 +195,10 @@ static void the_data_folder_is_looked_in(void **state)
     struct qn_err err = {""};
     assert_int_equal(try_read("imdb/none.tsv", &l, &err), QN_ENOTFOUND);
     assert_non_null(strstr(err.text, "; scripts/get-data imdb fetches it"));
+    /* Of that set one file is enough. */
+    assert_int_equal(try_read("glove/a.txt", &l, &err), QN_ENOTFOUND);
+    assert_non_null(
+        strstr(err.text, "; scripts/get-data glove/a.txt fetches it"));
 }
 
 /* Files that begin well and are then changed at random. */
