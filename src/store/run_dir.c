@@ -110,14 +110,14 @@ static enum qn_status fill(struct qn_run_dir *d,
     if (status == QN_OK) {
         status = qn_run_checkpoint_recover(d->path, err);
     }
+    if (status == QN_OK && files->more != NULL) {
+        status = files->more(files->user, d->path, err);
+    }
     if (status == QN_OK) {
         status = write_text(d, QN_RUN_VOCAB, files->vocab_txt, err);
     }
     if (status == QN_OK) {
         status = write_text(d, QN_RUN_CODE, files->code_json, err);
-    }
-    if (status == QN_OK && files->more != NULL) {
-        status = files->more(files->user, d->path, err);
     }
     return status == QN_OK ? write_text(d, QN_RUN_SPEC, files->spec_json, err)
                            : status;

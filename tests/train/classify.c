@@ -151,11 +151,11 @@ static void batches_and_limits_do_not_change_what_is_measured(void **state)
     struct qn_err err;
     struct qn_measure *m = open_run(l, run, NULL, 0);
     assert_int_equal(qn_measure_evaluate(m, QN_VALID, &a, &err), QN_OK);
-    assert_int_equal(a.predictions, 8);
+    assert_int_equal(a.predictions, 40);
     qn_measure_free(m);
     m = open_run(l, run, batch, 1);
     assert_int_equal(qn_measure_evaluate(m, QN_VALID, &b, &err), QN_OK);
-    assert_int_equal(b.predictions, 8);
+    assert_int_equal(b.predictions, 40);
     assert_true(a.accuracy == b.accuracy);
     assert_true(fabs(a.loss - b.loss) < 1e-5); /* single precision */
     qn_measure_free(m);

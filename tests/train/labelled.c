@@ -21,16 +21,22 @@ static const char *const fillers[N_FILLERS] = {"the",  "film",   "was",  "and",
                                                "ends", "zork"};
 static const char *const marks[2] = {"dull", "bright"};
 
+/* The next of some numbers that have nothing to do with each other, below n. */
+static int draw(uint32_t *state, int n)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (int)((*state >> 16) % (uint32_t)n);
+}
+
 /* Document i: fillers with the mark of its label among them. */
 static void add_document(struct qn_str *text, int i)
 {
-    int label = (i * 5 / 3) % 2;
-    int n = 3 + i * 7 % 12, at = i * 11 % n;
+    uint32_t state = (uint32_t)i;
+    int label = i % 2, n = 3 + draw(&state, 8), at = draw(&state, n);
     qn_str_addf(text, "%d\t0\t", label);
     for (int w = 0; w < n; w++) {
-        int filler = (i * 3 + w * 7) % N_FILLERS;
         qn_str_addf(text, "%s%s", w > 0 ? " " : "",
-                    w == at ? marks[label] : fillers[filler]);
+                    w == at ? marks[label] : fillers[draw(&state, N_FILLERS)]);
     }
     qn_str_add(text, "\n");
 }
@@ -47,24 +53,26 @@ static char *write_documents(struct fixture *f, const char *name, int from,
     return path;
 }
 
-static void add_vector(struct qn_str *text, const char *word, int k)
+/* The last of a word's numbers is its say in the label. */
+static void add_vector(struct qn_str *text, const char *word, int k,
+                       int opinion)
 {
+    uint32_t state = (uint32_t)k * 40503u;
     qn_str_add(text, word);
-    for (int j = 0; j < WIDTH; j++) {
-        qn_str_addf(text, " %d.%d", (k * 5 + j * 3) % 7 - 3,
-                    (k * 3 + j * 7) % 10);
+    for (int j = 0; j < WIDTH - 1; j++) {
+        qn_str_addf(text, " %g", draw(&state, 200) / 100.0 - 1);
     }
-    qn_str_add(text, "\n");
+    qn_str_addf(text, " %d\n", opinion);
 }
 
 static char *write_vectors(struct fixture *f)
 {
     struct qn_str text = {0};
     for (int i = 0; i < N_FILLERS - 1; i++) { /* the last one has none */
-        add_vector(&text, fillers[i], i + 1);
+        add_vector(&text, fillers[i], i, 0);
     }
-    add_vector(&text, marks[0], 11);
-    add_vector(&text, marks[1], 12);
+    add_vector(&text, marks[0], N_FILLERS, -1);
+    add_vector(&text, marks[1], N_FILLERS + 1, 1);
     char *path = fixture_write(f, "vectors.txt", text.text);
     qn_str_free(&text);
     return path;
@@ -79,8 +87,8 @@ int labelled_setup(void **state)
         return -1;
     }
     l->f = fixture;
-    l->train = write_documents(l->f, "train.tsv", 0, 40);
-    l->test = write_documents(l->f, "test.tsv", 40, 52);
+    l->train = write_documents(l->f, "train.tsv", 0, 200);
+    l->test = write_documents(l->f, "test.tsv", 200, 212);
     l->vectors = write_vectors(l->f);
     *state = l;
     return 0;
@@ -100,9 +108,9 @@ int labelled_teardown(void **state)
 
 struct qn_spec labelled_spec(struct labelled *l, const char *const *assignments)
 {
-    /* 32 documents train, 8 validate: 7 batches of 5, the last not full. */
+    /* 160 documents train, 40 validate: 27 batches of 6, the last not full. */
     static const char *const base[] = {
-        "batch=5",           "threads=2",
+        "batch=6",           "threads=2",
         "task=classify",     "model.layers=2",
         "model.hidden=8",    "model.embed=6",
         "model.dropout=0.1", "optim.lr=0.01",

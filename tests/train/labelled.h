@@ -9,8 +9,8 @@ struct labelled {
     char *train, *test, *vectors; /* paths of the files */
 };
 
-/* cmocka's setup and teardown; the state is a struct labelled. 40 documents to
- * train with and 12 to test, of 3 to 14 words, and vectors of 6 numbers for all
+/* cmocka's setup and teardown; the state is a struct labelled. 200 documents to
+ * train with and 12 to test, of 3 to 10 words, and vectors of 6 numbers for all
  * words but "zork". */
 int labelled_setup(void **state);
 int labelled_teardown(void **state);
