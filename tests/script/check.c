@@ -60,6 +60,11 @@ static void mistakes_are_found_without_a_run(void **state)
                                  "qn.train{ data = { trian = 'x' } }"),
                      QN_SCRIPT_ERROR);
     assert_holds(complained(f), "script.lua:2: unknown setting 'data.trian'");
+    /* Documents are not read, and what is said of them is looked at. */
+    assert_int_equal(run_text(f, "d = qn.labelled{ train = 'nowhere.tsv' }\n"
+                                 "qn.train{ data = d, seq = 3 }"),
+                     QN_SCRIPT_ERROR);
+    assert_holds(complained(f), "script.lua:2: seq applies to task lm");
 }
 
 #define TEST(name)                                                             \

@@ -86,6 +86,16 @@ assert(other.config.task == "classify")
 assert(other.best.metric == "valid.accuracy" and other.best.value == other.best.accuracy)
 assert(other.best.value == other:metric("valid.accuracy").max)
 
+-- A text in a preset's stead of documents, and the whole of a run once more.
+local changed = qn.preset("sentiment/tanh-300", { data = text })
+assert(changed.task == "lm" and changed.data.train == TEXT)
+assert(changed.checkpoint.metric == "valid.loss" and changed.data.vectors == nil)
+ok, e = pcall(qn.train, { data = data, seq = 5 })
+assert(not ok and e.message:find("seq", 1, true), tostring(e))
+local twin = assert(qn.train(other.config))
+twin:wait()
+assert(twin.loss == other.loss and twin.best.accuracy == other.best.accuracy)
+
 -- The table of runs has a column more when one of them classifies.
 local rows = qn.runs()
 assert(rows[1].name == "judge" and rows[1].best_accuracy == best.accuracy)
