@@ -6,6 +6,8 @@
 
 /* Values beyond would overflow when they are subtracted. */
 #define LARGEST 1e150
+/* A share's axis is at least so long: less is noise, not learning. */
+#define SHARES_SPAN 0.02
 
 static double clamp(double v)
 {
@@ -145,6 +147,16 @@ void qn_axis_values(struct qn_axis *a, double lo, double hi, bool log,
     }
 }
 
+void qn_axis_shares(struct qn_axis *a, double lo, double hi, int max_ticks)
+{
+    double more = fmax(SHARES_SPAN - (hi - lo), 0);
+    hi = fmin(hi + more / 2, 1);
+    lo = fmax(fmin(lo, hi - SHARES_SPAN), 0);
+    hi = fmax(hi, lo + SHARES_SPAN);
+    *a = (struct qn_axis){.per_cent = true};
+    linear_axis(a, lo, hi, max_ticks > 1 ? max_ticks : 1);
+}
+
 void qn_axis_steps(struct qn_axis *a, double lo, double hi, int max_ticks)
 {
     *a = (struct qn_axis){.lo = clamp(lo), .decimals = -1};
@@ -170,7 +182,10 @@ double qn_axis_place(const struct qn_axis *a, double v)
 const char *qn_axis_label(const struct qn_axis *a, int i, char *buf,
                           size_t size)
 {
-    if (a->decimals < 0) {
+    if (a->per_cent) {
+        int decimals = a->decimals > 2 ? a->decimals - 2 : 0;
+        (void)snprintf(buf, size, "%.*f%%", decimals, 100 * a->tick[i]);
+    } else if (a->decimals < 0) {
         (void)snprintf(buf, size, "%.6g", a->tick[i]);
     } else {
         (void)snprintf(buf, size, "%.*f", a->decimals, a->tick[i]);
@@ -206,6 +221,15 @@ const char *qn_text_value(char *buf, size_t size, double v)
         int decimals = a < 9.9995 ? 3 : a < 99.995 ? 2 : a < 999.95 ? 1 : 0;
         (void)snprintf(buf, size, "%.*f", decimals, v);
     }
+    return buf;
+}
+
+const char *qn_text_share(char *buf, size_t size, double v)
+{
+    if (!isfinite(v)) {
+        return qn_text_value(buf, size, v);
+    }
+    (void)snprintf(buf, size, "%.1f %%", 100 * v);
     return buf;
 }
 

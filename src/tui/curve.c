@@ -114,6 +114,16 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Outliers are cut off on an axis that has no end of its own. */
+static double reach_of(const struct qn_line_plot *plot)
+{
+    if (plot->shares) {
+        return HUGE_VAL;
+    }
+    /* A log axis has more room for the steep beginning. */
+    return plot->log_y ? 3 : 1;
+}
+
 static size_t gather(const struct qn_line_plot *plot,
                      const struct qn_column *columns, int n, double *out)
 {
@@ -152,7 +162,7 @@ static void robust_range(const double *v, size_t len, double reach, double *lo,
 {
     *lo = v[0];
     *hi = v[len - 1];
-    if (len < 16) {
+    if (len < 16 || isinf(reach)) {
         return; /* too few to call one of them an outlier */
     }
     double q05 = v[(len - 1) / 20], q95 = v[(len - 1) - (len - 1) / 20];
@@ -171,8 +181,7 @@ bool qn_curve_range(const struct qn_line_plot *plot,
         for (size_t i = 0; i < len && plot->log_y; i++) {
             v[i] = log(v[i]);
         }
-        /* A log axis has more room for the steep beginning. */
-        robust_range(v, len, plot->log_y ? 3 : 1, lo, hi);
+        robust_range(v, len, reach_of(plot), lo, hi);
         if (plot->log_y) {
             *lo = exp(*lo);
             *hi = exp(*hi);

@@ -51,6 +51,10 @@ static const struct {
      {{F(3), 0, false, QN_EVERYWHERE, "F3"},
       {QN_KEY_CHAR, 'e', false, QN_IN_PANES, "e"},
       {QN_KEY_CHAR, '\r', false, QN_IN_PANES, "Enter"}}},
+    {QN_ACT_ACCURACY,
+     "of a classifier loss or accuracy",
+     {{QN_KEY_CHAR, 'a', true, QN_EVERYWHERE, "Alt-a"},
+      {QN_KEY_CHAR, 'a', false, QN_IN_PANES, "a"}}},
     {QN_ACT_LOG_Y,
      "loss axis linear or logarithmic",
      {{F(5), 0, false, QN_EVERYWHERE, "F5"},
@@ -145,16 +149,20 @@ void qn_keys_help(int i, struct qn_str *keys, const char **help)
 const struct qn_hint *qn_keys_hints(bool in_prompt)
 {
     static const struct qn_hint prompt[] = {
-        {"F1", "help"},      {"F8", "pause"},     {"F9", "stop"},
-        {"^D", "quit"},      {"F6", "focus"},     {"F3", "maximise"},
-        {"F5", "log y"},     {"F2", "c z h f o"}, {"^C", "clear"},
-        {"Tab", "complete"}, {NULL, NULL},
+        {"F1", "help", false},       {"F8", "pause", false},
+        {"F9", "stop", false},       {"^D", "quit", false},
+        {"Alt-a", "accuracy", true}, {"F6", "focus", false},
+        {"F3", "maximise", false},   {"F5", "log y", false},
+        {"F2", "c z h f o", false},  {"^C", "clear", false},
+        {"Tab", "complete", false},  {NULL, NULL, false},
     };
     static const struct qn_hint panes[] = {
-        {"?", "help"},      {"p", "pause"},       {"x", "stop"},
-        {"q", "quit"},      {"Esc", "prompt"},    {"e", "maximise"},
-        {"y", "log y"},     {"Up Down", "layer"}, {"s S", "smooth"},
-        {"c", "c z h f o"}, {NULL, NULL},
+        {"?", "help", false},        {"p", "pause", false},
+        {"x", "stop", false},        {"q", "quit", false},
+        {"a", "accuracy", true},     {"Esc", "prompt", false},
+        {"e", "maximise", false},    {"y", "log y", false},
+        {"Up Down", "layer", false}, {"s S", "smooth", false},
+        {"c", "c z h f o", false},   {NULL, NULL, false},
     };
     return in_prompt ? prompt : panes;
 }

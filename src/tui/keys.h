@@ -13,6 +13,7 @@ enum qn_action {
     QN_ACT_FOCUS_LOSS,
     QN_ACT_FOCUS_CELLS,
     QN_ACT_MAXIMISE,
+    QN_ACT_ACCURACY,
     QN_ACT_LOG_Y,
     QN_ACT_GLYPHS,
     QN_ACT_PAUSE,
@@ -44,6 +45,7 @@ void qn_keys_help(int i, struct qn_str *keys, const char **help);
  * the last. */
 struct qn_hint {
     const char *key, *label;
+    bool of_classifiers; /* of no use for another run */
 };
 const struct qn_hint *qn_keys_hints(bool in_prompt);
 

@@ -7,8 +7,16 @@
 #include "lab/lab.h"
 #include "tui/canvas.h"
 
+struct qn_status_view {
+    const struct qn_lab_run *run; /* NULL = none yet */
+    double accuracy; /* a mean of the newest steps; NaN without one */
+    int n_active;
+    enum qn_glyphs glyphs;
+};
+
 struct qn_loss_view {
     const struct qn_series *train, *valid; /* NULL = none yet */
+    bool accuracy; /* they are shares from 0 to 1; log_y does not matter then */
     double smooth;
     bool log_y, focused;
     enum qn_glyphs glyphs;
@@ -30,6 +38,9 @@ struct qn_cells_view {
 struct qn_rect qn_pane_frame(struct qn_canvas *c, struct qn_rect where,
                              const char *title, bool focused,
                              enum qn_glyphs glyphs);
+/* The run line; 'where' is its row. */
+void qn_pane_status(struct qn_canvas *c, struct qn_rect where,
+                    const struct qn_status_view *view);
 void qn_pane_loss(struct qn_canvas *c, struct qn_rect where,
                   const struct qn_loss_view *view);
 void qn_pane_cells(struct qn_canvas *c, struct qn_rect where,

@@ -19,6 +19,8 @@ struct qn_line_plot {
     const struct qn_curve *curves; /* the last one drawn owns a shared cell */
     int n_curves;
     bool log_y;
+    bool shares; /* values from 0 to 1, in per cent on the y axis and in the
+                  * legend; never with log_y */
     const char *x_label, *y_label;
     enum qn_glyphs glyphs;
     bool legend_apart; /* qn_plot_legend puts it elsewhere */

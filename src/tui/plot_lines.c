@@ -173,7 +173,11 @@ static bool plan_values(struct chart *t, double first, double last)
         return false;
     }
     int ticks = t->area.rows / (t->area.rows < 12 ? 2 : ROWS_A_TICK);
-    qn_axis_values(&t->y, lo, hi, t->plot->log_y, ticks);
+    if (t->plot->shares) {
+        qn_axis_shares(&t->y, lo, hi, ticks);
+    } else {
+        qn_axis_values(&t->y, lo, hi, t->plot->log_y, ticks);
+    }
     int left = t->axis_y ? 1 : 0;
     int labels = t->labels_y ? label_cols(t) : 0;
     if (labels > t->where.cols / 3) {
@@ -495,7 +499,11 @@ static int legend_entry(struct qn_canvas *c, struct qn_rect at,
     const struct qn_curve *curve = &plot->curves[k];
     char value[32];
     double newest = qn_curve_newest(curve);
-    qn_text_value(value, sizeof value, newest);
+    if (plot->shares) {
+        qn_text_share(value, sizeof value, newest);
+    } else {
+        qn_text_value(value, sizeof value, newest);
+    }
     const char *name = names && curve->label != NULL ? curve->label : "";
     int name_width = qn_text_width(name);
     int gap = name_width > 0 ? 1 : 0;

@@ -1,43 +1,15 @@
-/* screen.c - focus, panes and pop-ups: what each key does, and the frame. */
-#include "tui/screen.h"
+/* screen.c - focus, panes and pop-ups: what each key does. */
+#include "tui/screen_self.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "tui/keys.h"
 #include "tui/layout.h"
-#include "tui/view.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SCROLLBACK_LINES 10000
 #define PAGE 10
-
-enum popup_kind {
-    POPUP_NONE,
-    POPUP_HELP,
-    POPUP_STOP,
-    POPUP_QUIT,
-    POPUP_CANDIDATES
-};
-
-struct qn_screen {
-    struct qn_lab *lab;
-    struct qn_line *line;
-    struct qn_scrollback *output;
-    struct qn_view_state view;
-    enum qn_pane maximised; /* QN_N_PANES = none */
-    bool ascii_only;        /* what the locale can show */
-    bool busy;
-    int n_seen; /* runs of the lab already looked at */
-    enum popup_kind popup;
-    const char *popup_title;
-    char **popup_lines; /* NULL at the end; owned */
-    int popup_top;
-    qn_run_id popup_run; /* whom the question is about */
-    struct qn_line_look look;
-    struct qn_canvas shape; /* rows and columns last drawn on; no cells */
-};
 
 struct qn_screen *qn_screen_new(struct qn_lab *lab, struct qn_line *line,
                                 enum qn_glyphs glyphs)
@@ -60,8 +32,9 @@ static void close_popup(struct qn_screen *s)
         free(s->popup_lines[i]);
     free(s->popup_lines);
     s->popup_lines = NULL;
-    s->popup = POPUP_NONE;
+    s->popup = QN_POPUP_NONE;
     s->popup_top = 0;
+    s->popup_seen = false;
 }
 
 void qn_screen_free(struct qn_screen *s)
@@ -93,7 +66,7 @@ void qn_screen_select(struct qn_screen *s, qn_run_id run)
 /* --- pop-ups */
 
 /* Room for n lines; the caller fills them with qn_xasprintf or the like. */
-static void open_popup(struct qn_screen *s, enum popup_kind kind,
+static void open_popup(struct qn_screen *s, enum qn_popup_kind kind,
                        const char *title, int n)
 {
     close_popup(s);
@@ -105,7 +78,7 @@ static void open_popup(struct qn_screen *s, enum popup_kind kind,
 static void open_help(struct qn_screen *s)
 {
     int n = qn_keys_n();
-    open_popup(s, POPUP_HELP, "keys", n + 3);
+    open_popup(s, QN_POPUP_HELP, "keys", n + 3);
     for (int i = 0; i < n; i++) {
         struct qn_str keys = {0};
         const char *help;
@@ -131,7 +104,7 @@ static void open_stop(struct qn_screen *s)
         qn_screen_print(s, "no run is training", QN_ROLE_DIM);
         return;
     }
-    open_popup(s, POPUP_STOP, "stop this run?", 4);
+    open_popup(s, QN_POPUP_STOP, "stop this run?", 4);
     s->popup_run = run.id;
     s->popup_lines[0] = qn_xstrdup(run.name);
     s->popup_lines[1] = qn_xstrdup("s  save and stop");
@@ -144,7 +117,7 @@ enum qn_screen_wish qn_screen_ask_quit(struct qn_screen *s)
     int n = qn_lab_n_active(s->lab);
     if (n == 0)
         return QN_WISH_QUIT;
-    open_popup(s, POPUP_QUIT, "quit?", 3);
+    open_popup(s, QN_POPUP_QUIT, "quit?", 3);
     s->popup_lines[0] = n == 1 ? qn_xstrdup("A run has not ended.")
                                : qn_xasprintf("%d runs have not ended.", n);
     s->popup_lines[1] = qn_xstrdup("y  save and quit");
@@ -154,7 +127,7 @@ enum qn_screen_wish qn_screen_ask_quit(struct qn_screen *s)
 
 void qn_screen_candidates(struct qn_screen *s, char *const *words, int n)
 {
-    open_popup(s, POPUP_CANDIDATES, "completions", n);
+    open_popup(s, QN_POPUP_CANDIDATES, "completions", n);
     for (int i = 0; i < n; i++)
         s->popup_lines[i] = qn_xstrdup(words[i]);
 }
@@ -172,17 +145,17 @@ static void stop_asked(struct qn_screen *s, bool save)
     complain(s, qn_lab_stop(s->lab, s->popup_run, save, &err), &err);
 }
 
-static struct qn_popup popup_of(const struct qn_screen *s)
+struct qn_popup qn_screen_popup(const struct qn_screen *s)
 {
     return (struct qn_popup){.title = s->popup_title,
                              .lines = (const char *const *)s->popup_lines,
                              .top = s->popup_top,
-                             .by_prompt = s->popup == POPUP_CANDIDATES};
+                             .by_prompt = s->popup == QN_POPUP_CANDIDATES};
 }
 
 static void scroll_popup(struct qn_screen *s, int by)
 {
-    struct qn_popup popup = popup_of(s);
+    struct qn_popup popup = qn_screen_popup(s);
     int last = qn_view_popup_last_top(&s->shape, &popup);
     int top = s->popup_top + by;
     s->popup_top = top < 0 ? 0 : top > last ? last : top;
@@ -210,18 +183,28 @@ static bool is_char(const struct qn_key *key, char c)
     return key->code == QN_KEY_CHAR && !key->alt && key->ch == (uint32_t)c;
 }
 
+/* What was typed before the question could be read is no answer to it: a key
+ * that was waiting when it opened. */
+static bool typed_ahead(const struct qn_screen *s, const struct qn_key *key)
+{
+    bool asks = s->popup == QN_POPUP_STOP || s->popup == QN_POPUP_QUIT;
+    return asks && !s->popup_seen && key->code != QN_KEY_ESC;
+}
+
 /* A question is answered by its letters; Esc is its harmless answer. */
 static enum qn_screen_wish popup_key(struct qn_screen *s,
                                      const struct qn_key *key)
 {
+    if (typed_ahead(s, key))
+        return QN_WISH_NONE;
     int by = scroll_of(key);
     if (by != 0) {
         scroll_popup(s, by);
         return QN_WISH_NONE;
     }
     bool leave = key->code == QN_KEY_ESC;
-    enum popup_kind kind = s->popup;
-    if (kind == POPUP_STOP) {
+    enum qn_popup_kind kind = s->popup;
+    if (kind == QN_POPUP_STOP) {
         bool save = is_char(key, 's'), discard = is_char(key, 'd');
         if (save || discard)
             stop_asked(s, save);
@@ -229,7 +212,7 @@ static enum qn_screen_wish popup_key(struct qn_screen *s,
             close_popup(s);
         return QN_WISH_NONE;
     }
-    if (kind == POPUP_QUIT) {
+    if (kind == QN_POPUP_QUIT) {
         bool yes = is_char(key, 'y');
         if (yes || leave || is_char(key, 'n'))
             close_popup(s);
@@ -243,7 +226,7 @@ static enum qn_screen_wish popup_key(struct qn_screen *s,
  * other pop-up takes the key. */
 static bool types_on(const struct qn_screen *s, const struct qn_key *key)
 {
-    return s->popup == POPUP_CANDIDATES && scroll_of(key) == 0 &&
+    return s->popup == QN_POPUP_CANDIDATES && scroll_of(key) == 0 &&
            key->code != QN_KEY_ESC;
 }
 
@@ -329,73 +312,133 @@ static void focus(struct qn_screen *s, enum qn_pane pane)
         s->maximised = pane;
 }
 
-static enum qn_screen_wish act(struct qn_screen *s, enum qn_action action)
+static void toggle_accuracy(struct qn_screen *s)
+{
+    if (qn_view_has_accuracy(s->lab, s->view.run))
+        s->view.accuracy = !s->view.accuracy;
+    else
+        qn_screen_print(s, "only classifiers have an accuracy", QN_ROLE_DIM);
+}
+
+static void toggle_log(struct qn_screen *s)
+{
+    if (s->view.accuracy && qn_view_has_accuracy(s->lab, s->view.run))
+        qn_screen_print(s, "the accuracy's axis is always linear", QN_ROLE_DIM);
+    else
+        s->view.log_y = !s->view.log_y;
+}
+
+/* Each of these does the actions of its kind; false: it is of another. */
+
+static bool act_on_focus(struct qn_screen *s, enum qn_action action)
 {
     switch (action) {
-    case QN_ACT_HELP:
-        open_help(s);
-        break;
     case QN_ACT_FOCUS_NEXT:
         focus(s, (enum qn_pane)((s->view.focus + 1) % QN_N_PANES));
-        break;
+        return true;
     case QN_ACT_FOCUS_PROMPT:
         focus(s, QN_PANE_PROMPT);
-        break;
+        return true;
     case QN_ACT_FOCUS_LOSS:
         focus(s, QN_PANE_LOSS);
-        break;
+        return true;
     case QN_ACT_FOCUS_CELLS:
         focus(s, QN_PANE_CELLS);
-        break;
+        return true;
     case QN_ACT_MAXIMISE:
         s->maximised = s->maximised == QN_N_PANES ? s->view.focus : QN_N_PANES;
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool act_on_curves(struct qn_screen *s, enum qn_action action)
+{
+    switch (action) {
+    case QN_ACT_ACCURACY:
+        toggle_accuracy(s);
+        return true;
     case QN_ACT_LOG_Y:
-        s->view.log_y = !s->view.log_y;
-        break;
-    case QN_ACT_GLYPHS:
-        next_glyphs(s);
-        break;
-    case QN_ACT_PAUSE:
-        toggle_pause(s);
-        break;
-    case QN_ACT_STOP:
-        open_stop(s);
-        break;
-    case QN_ACT_NEXT_RUN:
-        next_run(s);
-        break;
-    case QN_ACT_LAYER_UP:
-        move_layer(s, -1);
-        break;
-    case QN_ACT_LAYER_DOWN:
-        move_layer(s, 1);
-        break;
-    case QN_ACT_QUANTITY:
-        next_quantity(s);
-        break;
+        toggle_log(s);
+        return true;
     case QN_ACT_SMOOTH_MORE:
         move_smooth(s, 1);
-        break;
+        return true;
     case QN_ACT_SMOOTH_LESS:
         move_smooth(s, -1);
-        break;
+        return true;
+    case QN_ACT_GLYPHS:
+        next_glyphs(s);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool act_on_cells(struct qn_screen *s, enum qn_action action)
+{
+    switch (action) {
+    case QN_ACT_LAYER_UP:
+        move_layer(s, -1);
+        return true;
+    case QN_ACT_LAYER_DOWN:
+        move_layer(s, 1);
+        return true;
+    case QN_ACT_QUANTITY:
+        next_quantity(s);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool act_on_run(struct qn_screen *s, enum qn_action action)
+{
+    switch (action) {
+    case QN_ACT_PAUSE:
+        toggle_pause(s);
+        return true;
+    case QN_ACT_STOP:
+        open_stop(s);
+        return true;
+    case QN_ACT_NEXT_RUN:
+        next_run(s);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool act_on_output(struct qn_screen *s, enum qn_action action)
+{
+    switch (action) {
     case QN_ACT_PAGE_UP:
         qn_scrollback_move(s->output, -PAGE);
-        break;
+        return true;
     case QN_ACT_PAGE_DOWN:
         qn_scrollback_move(s->output, PAGE);
-        break;
+        return true;
     case QN_ACT_LIVE:
         qn_scrollback_end(s->output);
-        break;
-    case QN_ACT_REPAINT:
-        return QN_WISH_REPAINT;
-    case QN_ACT_QUIT:
-        return qn_screen_ask_quit(s);
-    case QN_ACT_NONE:
-        break;
+        return true;
+    default:
+        return false;
     }
+}
+
+static enum qn_screen_wish act(struct qn_screen *s, enum qn_action action)
+{
+    if (act_on_focus(s, action) || act_on_curves(s, action) ||
+        act_on_cells(s, action) || act_on_run(s, action) ||
+        act_on_output(s, action))
+        return QN_WISH_NONE;
+    if (action == QN_ACT_REPAINT)
+        return QN_WISH_REPAINT;
+    if (action == QN_ACT_QUIT)
+        return qn_screen_ask_quit(s);
+    QN_ASSERT(action == QN_ACT_HELP);
+    open_help(s);
     return QN_WISH_NONE;
 }
 
@@ -403,7 +446,7 @@ enum qn_screen_wish qn_screen_key(struct qn_screen *s, const struct qn_key *key)
 {
     if (types_on(s, key))
         close_popup(s);
-    if (s->popup != POPUP_NONE)
+    if (s->popup != QN_POPUP_NONE)
         return popup_key(s, key);
     bool in_prompt = s->view.focus == QN_PANE_PROMPT;
     enum qn_action action = qn_keys_find(key, in_prompt);
@@ -417,7 +460,7 @@ enum qn_screen_wish qn_screen_key(struct qn_screen *s, const struct qn_key *key)
 
 void qn_screen_interrupt(struct qn_screen *s)
 {
-    if (s->popup != POPUP_NONE) {
+    if (s->popup != QN_POPUP_NONE) {
         close_popup(s);
         return;
     }
@@ -459,94 +502,4 @@ void qn_screen_update(struct qn_screen *s)
     if (n > s->n_seen) /* the newest run is what a person wants to see */
         qn_screen_select(s, qn_lab_run_at(s->lab, n - 1));
     s->n_seen = n;
-}
-
-/* --- the frame */
-
-static void draw_hints(const struct qn_screen *s, struct qn_canvas *c,
-                       struct qn_rect where)
-{
-    if (where.rows < 1)
-        return;
-    const struct qn_hint *h = qn_keys_hints(s->view.focus == QN_PANE_PROMPT);
-    int col = where.col + 1, end = where.col + where.cols;
-    for (; h->key; h++) {
-        int need = qn_text_width(h->key) + 1 + qn_text_width(h->label);
-        if (col + need > end)
-            break;
-        col += qn_canvas_text(c, where.row, col, -1, h->key, QN_ROLE_KEY) + 1;
-        col += qn_canvas_text(c, where.row, col, -1, h->label, QN_ROLE_DIM) + 2;
-    }
-}
-
-/* The text without its first *n columns; where that would halve a wide
- * character, without all of it and *n one more. */
-static const char *skip_columns(const char *text, int *n)
-{
-    size_t i = 0, len = strlen(text);
-    int cols = 0;
-    while (i < len && cols < *n) {
-        uint32_t code;
-        int used = qn_utf8_decode(text + i, len - i, &code);
-        cols += used ? qn_glyph_width(code) : 1;
-        i += used ? (size_t)used : 1;
-    }
-    *n = cols;
-    return text + i;
-}
-
-/* One row that scrolls sideways to keep the cursor in sight. */
-static void draw_input(struct qn_screen *s, struct qn_canvas *c,
-                       struct qn_rect where, int *row, int *col)
-{
-    if (where.rows < 1)
-        return;
-    if (s->busy) {
-        qn_canvas_text(c, where.row, where.col, where.cols,
-                       "running ... Ctrl-C interrupts", QN_ROLE_DIM);
-        return;
-    }
-    qn_line_look(s->line, &s->look);
-    int room = where.cols - 1; /* the cursor may stand behind the end */
-    int skip = s->look.cursor_col > room ? s->look.cursor_col - room : 0;
-    const char *text = s->look.text.text ? s->look.text.text : "";
-    const char *shown = skip_columns(text, &skip);
-    qn_canvas_text(c, where.row, where.col, where.cols, shown, QN_ROLE_TEXT);
-    int n_prompt = s->look.prompt_cols - skip;
-    for (int i = 0; i < n_prompt && i < where.cols; i++) {
-        int at = where.row * c->cols + where.col + i;
-        if (where.row < c->rows && where.col + i < c->cols)
-            c->cells[at].role = QN_ROLE_PROMPT;
-    }
-    if (s->view.focus == QN_PANE_PROMPT && s->popup == POPUP_NONE) {
-        *row = where.row;
-        *col = where.col + s->look.cursor_col - skip;
-    }
-}
-
-void qn_screen_draw(struct qn_screen *s, struct qn_canvas *c, int *row,
-                    int *col)
-{
-    struct qn_layout l;
-    struct qn_lab_run run;
-    *row = *col = -1;
-    s->shape = (struct qn_canvas){.rows = c->rows, .cols = c->cols};
-    qn_canvas_clear(c, (struct qn_rect){0, 0, c->rows, c->cols});
-    qn_layout(c->rows, c->cols, s->maximised, 1, &l);
-    qn_layout_focus(&l, s->view.focus);
-    bool any = selected_run(s, &run);
-    qn_view_status(c, l.status, any ? &run : NULL, qn_lab_n_active(s->lab),
-                   &s->view);
-    if (l.pane[QN_PANE_LOSS].rows > 0)
-        qn_view_loss(c, l.pane[QN_PANE_LOSS], s->lab, &s->view);
-    if (l.pane[QN_PANE_CELLS].rows > 0)
-        qn_view_cells(c, l.pane[QN_PANE_CELLS], s->lab, &s->view);
-    if (l.pane[QN_PANE_PROMPT].rows > 0)
-        qn_view_scrollback(c, l.pane[QN_PANE_PROMPT], s->output, &s->view);
-    draw_input(s, c, l.input, row, col);
-    draw_hints(s, c, l.hints);
-    if (s->popup != POPUP_NONE) {
-        struct qn_popup popup = popup_of(s);
-        qn_view_popup(c, &popup, s->view.glyphs);
-    }
 }

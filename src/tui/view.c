@@ -3,15 +3,53 @@
 
 #include "tui/panes.h"
 
+#include <math.h>
+
 static const char no_run[] = "no run yet: qn.train{...} starts one";
+
+/* A batch of a few documents says little: the status has the mean of about the
+ * newest fifty. */
+#define ACCURACY_DECAY 0.98
+
+static double newest_accuracy(const struct qn_lab *lab, qn_run_id run)
+{
+    const struct qn_series *s = qn_lab_series(lab, run, "train.accuracy");
+    size_t len = s != NULL ? qn_series_len(s) : 0;
+    return len > 0 ? qn_series_smooth(s, len - 1, ACCURACY_DECAY) : (double)NAN;
+}
+
+void qn_view_status(struct qn_canvas *c, struct qn_rect where,
+                    const struct qn_lab *lab, const struct qn_view_state *s)
+{
+    struct qn_lab_run run;
+    bool any = qn_lab_run(lab, s->run, &run);
+    const struct qn_status_view view = {
+        .run = any ? &run : NULL,
+        .accuracy = newest_accuracy(lab, s->run),
+        .n_active = qn_lab_n_active(lab),
+        .glyphs = s->glyphs,
+    };
+    qn_pane_status(c, where, &view);
+}
+
+bool qn_view_has_accuracy(const struct qn_lab *lab, qn_run_id id)
+{
+    struct qn_lab_run run;
+    return qn_lab_run(lab, id, &run) &&
+           qn_lab_has_metric(run.spec, "train.accuracy");
+}
 
 void qn_view_loss(struct qn_canvas *c, struct qn_rect where,
                   const struct qn_lab *lab, const struct qn_view_state *s)
 {
     bool any = s->run > 0;
+    bool accuracy = s->accuracy && qn_view_has_accuracy(lab, s->run);
+    const char *train = accuracy ? "train.accuracy" : "train.loss";
+    const char *valid = accuracy ? "valid.accuracy" : "valid.loss";
     const struct qn_loss_view view = {
-        .train = any ? qn_lab_series(lab, s->run, "train.loss") : NULL,
-        .valid = any ? qn_lab_series(lab, s->run, "valid.loss") : NULL,
+        .train = any ? qn_lab_series(lab, s->run, train) : NULL,
+        .valid = any ? qn_lab_series(lab, s->run, valid) : NULL,
+        .accuracy = accuracy,
         .smooth = s->smooth,
         .log_y = s->log_y,
         .focused = s->focus == QN_PANE_LOSS,

@@ -12,14 +12,16 @@ struct qn_view_state {
     int layer;           /* selected, from 0 */
     enum qn_quantity of; /* wanted in the cells pane */
     bool log_y;
+    bool accuracy; /* wanted in the loss pane, of runs that have it */
     double smooth; /* decay of the training curve's average */
     enum qn_glyphs glyphs;
     enum qn_pane focus;
 };
 
 void qn_view_status(struct qn_canvas *c, struct qn_rect where,
-                    const struct qn_lab_run *run, int n_active,
-                    const struct qn_view_state *s);
+                    const struct qn_lab *lab, const struct qn_view_state *s);
+/* Whether this is a run that can have an accuracy. */
+bool qn_view_has_accuracy(const struct qn_lab *lab, qn_run_id run);
 void qn_view_loss(struct qn_canvas *c, struct qn_rect where,
                   const struct qn_lab *lab, const struct qn_view_state *s);
 /* What the cells pane shows: what is wanted when it was counted, else c, else

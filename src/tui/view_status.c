@@ -1,5 +1,5 @@
 /* view_status.c - the run line: what matters most stays longest. */
-#include "tui/view.h"
+#include "tui/panes.h"
 
 #include "train/event.h"
 #include "tui/axis.h"
@@ -108,24 +108,40 @@ static void add_state(struct line *l, const struct qn_lab_run *run)
     }
 }
 
-static void add_losses(struct line *l, const struct qn_lab_run *run)
+/* Of classifiers people read the accuracy: the loss goes before it, but a loss
+ * that is no number is what they must see. */
+static void add_losses(struct line *l, const struct qn_status_view *view)
 {
+    const struct qn_lab_run *run = view->run;
+    bool has_accuracy = isfinite(view->accuracy), fine = isfinite(run->loss);
     if (!isnan(run->loss) || run->step > 0) {
-        struct part *p =
-            add(l, GROUP_LOSS, 90,
-                isfinite(run->loss) ? QN_ROLE_TRAIN : QN_ROLE_ERROR);
+        struct part *p = add(l, GROUP_LOSS, fine && has_accuracy ? 55 : 90,
+                             fine ? QN_ROLE_TRAIN : QN_ROLE_ERROR);
         qn_text_value(p->value, sizeof p->value, run->loss);
         label(l, p, "loss ", "");
     }
+    if (has_accuracy) {
+        struct part *p = add(l, GROUP_LOSS, fine ? 85 : 55, QN_ROLE_TRAIN);
+        qn_text_share(p->value, sizeof p->value, view->accuracy);
+        label(l, p, "acc ", "");
+    }
+}
+
+static void add_best(struct line *l, const struct qn_lab_run *run)
+{
     if (!run->has_best) {
         return;
     }
+    enum qn_reading reading = qn_spec_reading(run->spec);
     struct part *p = add(l, GROUP_LOSS, 60, QN_ROLE_VALID);
-    qn_text_value(p->value, sizeof p->value, run->best_loss);
+    if (reading == QN_READ_ACCURACY) {
+        qn_text_share(p->value, sizeof p->value, run->best_accuracy);
+    } else {
+        qn_text_value(p->value, sizeof p->value, run->best_loss);
+    }
     label(l, p, l->wide ? "best valid " : "best ", "");
-    if (run->spec != NULL && run->spec->task == QN_TASK_LM) {
+    if (reading != QN_READ_ACCURACY) {
         p = add(l, GROUP_LOSS, 30, QN_ROLE_VALID);
-        enum qn_reading reading = qn_spec_reading(run->spec);
         qn_text_value(p->value, sizeof p->value,
                       qn_reading_value(reading, run->best_loss, 0));
         /* The whole word would seldom find room. */
@@ -172,8 +188,9 @@ static void add_progress(struct line *l, const struct qn_lab_run *run)
     }
 }
 
-static void add_run(struct line *l, const struct qn_lab_run *run, int n_active)
+static void add_run(struct line *l, const struct qn_status_view *view)
 {
+    const struct qn_lab_run *run = view->run;
     struct part *p = add(l, GROUP_RUN, 70, QN_ROLE_TITLE);
     if (run->name != NULL && run->name[0] != '\0') {
         copy_cut(p->value, sizeof p->value, run->name, NAME_COLS);
@@ -181,12 +198,13 @@ static void add_run(struct line *l, const struct qn_lab_run *run, int n_active)
         (void)snprintf(p->value, sizeof p->value, "run %d", run->id);
     }
     add_progress(l, run);
-    if (n_active > 1) {
+    if (view->n_active > 1) {
         p = add(l, GROUP_RUN, 25, QN_ROLE_TEXT);
-        (void)snprintf(p->value, sizeof p->value, "%d", n_active);
+        (void)snprintf(p->value, sizeof p->value, "%d", view->n_active);
         label(l, p, "", " runs active");
     }
-    add_losses(l, run);
+    add_losses(l, view);
+    add_best(l, run);
     add_state(l, run);
 }
 
@@ -265,9 +283,8 @@ static void draw_line(struct qn_canvas *c, struct qn_rect where, struct line *l)
     }
 }
 
-void qn_view_status(struct qn_canvas *c, struct qn_rect where,
-                    const struct qn_lab_run *run, int n_active,
-                    const struct qn_view_state *s)
+void qn_pane_status(struct qn_canvas *c, struct qn_rect where,
+                    const struct qn_status_view *view)
 {
     if (where.rows < 1 || where.cols < 1) {
         return;
@@ -276,11 +293,11 @@ void qn_view_status(struct qn_canvas *c, struct qn_rect where,
                      .labels = where.cols >= COLS_FOR_LABELS,
                      .bars = where.cols >= COLS_FOR_BARS,
                      .wide = where.cols >= COLS_FOR_WORDS,
-                     .glyphs = s->glyphs};
+                     .glyphs = view->glyphs};
     struct part *p = add(&l, GROUP_PROGRAM, 10, QN_ROLE_STATUS);
     (void)snprintf(p->value, sizeof p->value, "quern");
-    if (run != NULL) {
-        add_run(&l, run, n_active);
+    if (view->run != NULL) {
+        add_run(&l, view);
     } else {
         p = add(&l, GROUP_RUN, 70, QN_ROLE_DIM);
         (void)snprintf(p->value, sizeof p->value, "no run yet");

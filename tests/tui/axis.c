@@ -109,6 +109,38 @@ static void labels_have_equal_decimals(void **state)
     assert_string_equal(qn_axis_label(&a, 1, b, sizeof b), "2.0");
 }
 
+static void shares_are_per_cent_and_stay_between_none_and_all(void **state)
+{
+    (void)state;
+    struct qn_axis a;
+    char b[32];
+    qn_axis_shares(&a, 0.48, 0.93, 6);
+    assert_string_equal(qn_axis_label(&a, 0, b, sizeof b), "50%");
+    assert_string_equal(qn_axis_label(&a, a.n_ticks - 1, b, sizeof b), "90%");
+    qn_axis_shares(&a, 0.861, 0.868, 6);
+    assert_string_equal(qn_axis_label(&a, 0, b, sizeof b), "85.5%");
+    for (int lo = 0; lo <= 100; lo++) {
+        for (int hi = lo; hi <= 100; hi++) {
+            qn_axis_shares(&a, lo / 100.0, hi / 100.0, 1 + lo % 7);
+            assert_true(a.lo >= 0 && a.hi <= 1 + 1e-12);
+            /* Ends are multiples of a step, but for their rounding. */
+            assert_true(a.lo <= lo / 100.0 + 1e-12);
+            assert_true(a.hi >= hi / 100.0 - 1e-12);
+            assert_true(a.hi - a.lo > 0.0199 && a.n_ticks >= 1);
+        }
+    }
+}
+
+static void a_share_has_one_decimal(void **state)
+{
+    (void)state;
+    char b[32];
+    assert_string_equal(qn_text_share(b, sizeof b, 0.8721), "87.2 %");
+    assert_string_equal(qn_text_share(b, sizeof b, 1), "100.0 %");
+    assert_string_equal(qn_text_share(b, sizeof b, 0), "0.0 %");
+    assert_string_equal(qn_text_share(b, sizeof b, (double)NAN), "NaN");
+}
+
 static void log_ticks_are_ones_twos_and_fives(void **state)
 {
     (void)state;
@@ -151,6 +183,8 @@ int main(void)
         cmocka_unit_test(values_lie_on_their_axis),
         cmocka_unit_test(extreme_values_give_a_finite_axis),
         cmocka_unit_test(labels_have_equal_decimals),
+        cmocka_unit_test(shares_are_per_cent_and_stay_between_none_and_all),
+        cmocka_unit_test(a_share_has_one_decimal),
         cmocka_unit_test(log_ticks_are_ones_twos_and_fives),
         cmocka_unit_test(the_step_axis_stands_still_while_steps_come),
         cmocka_unit_test(there_is_no_tick_between_two_steps),

@@ -153,6 +153,7 @@ static void hints_name_keys_that_act(void **state)
     (void)state;
     for (int in_prompt = 0; in_prompt < 2; in_prompt++) {
         const struct qn_hint *h = qn_keys_hints(in_prompt == 1);
+        int of_classifiers = 0;
         assert_non_null(h->key);
         for (; h->key; h++) {
             /* "Up Down", "s S": each word; Readline's own and ^C apart. */
@@ -161,8 +162,10 @@ static void hints_name_keys_that_act(void **state)
             qn_str_add_bytes(&name, h->key, strcspn(h->key, " "));
             assert_true(readline || rows_that_name(name.text) == 1);
             assert_true(strlen(h->label) > 0);
+            of_classifiers += h->of_classifiers;
             qn_str_free(&name);
         }
+        assert_int_equal(of_classifiers, 1);
     }
 }
 

@@ -21,6 +21,8 @@
 /* A run in the middle of its training, made up. */
 struct fixture {
     struct qn_series *train, *valid;
+    struct qn_series *train_accuracy, *valid_accuracy; /* of classifiers */
+    double accuracy;
     struct qn_hist layer[12][QN_N_QUANTITIES];
     int n_layers;
     struct qn_spec spec;
@@ -51,6 +53,7 @@ static void set_up(struct fixture *f, int n_steps, int n_layers)
 {
     uint32_t seed = 1;
     *f = (struct fixture){.n_layers = n_layers};
+    f->accuracy = (double)NAN;
     f->train = qn_series_new();
     f->valid = qn_series_new();
     for (int i = 1; i <= n_steps; i++) {
@@ -86,8 +89,33 @@ static void set_up(struct fixture *f, int n_steps, int n_layers)
                       QN_ROLE_GOOD);
 }
 
+/* The same run as a classifier's. */
+static void set_up_classifier(struct fixture *f, int n_steps)
+{
+    uint32_t seed = 7;
+    set_up(f, n_steps, 3);
+    f->train_accuracy = qn_series_new();
+    f->valid_accuracy = qn_series_new();
+    for (int i = 1; i <= n_steps; i++) {
+        double right = 0.91 - 0.41 * exp(-i / 260.0);
+        double of_batch = round(24 * (right + 0.12 * noise(&seed))) / 24;
+        qn_series_add(f->train_accuracy, i, fmin(of_batch, 1));
+        if (i % 300 == 0) {
+            qn_series_add(f->valid_accuracy, i, right - 0.03);
+        }
+    }
+    f->spec.task = QN_TASK_CLASSIFY;
+    f->run.name = "sentiment/drelu-256";
+    f->run.loss = 0.2345;
+    f->run.best_loss = 0.3012;
+    f->run.best_accuracy = 0.8814;
+    f->accuracy = 0.9052;
+}
+
 static void tear_down(struct fixture *f)
 {
+    qn_series_free(f->train_accuracy);
+    qn_series_free(f->valid_accuracy);
     qn_series_free(f->train);
     qn_series_free(f->valid);
     qn_scrollback_free(f->scroll);
@@ -96,13 +124,16 @@ static void tear_down(struct fixture *f)
 static void draw_loss(struct qn_canvas *c, struct qn_rect where,
                       const struct fixture *f, const struct qn_view_state *s)
 {
-    const struct qn_loss_view view = {.train = f->train,
-                                      .valid = f->valid,
-                                      .smooth = s->smooth,
-                                      .log_y = s->log_y,
-                                      .focused = s->focus == QN_PANE_LOSS,
-                                      .glyphs = s->glyphs,
-                                      .empty = "no steps yet"};
+    bool accuracy = s->accuracy;
+    const struct qn_loss_view view = {
+        .train = accuracy ? f->train_accuracy : f->train,
+        .valid = accuracy ? f->valid_accuracy : f->valid,
+        .accuracy = accuracy,
+        .smooth = s->smooth,
+        .log_y = s->log_y,
+        .focused = s->focus == QN_PANE_LOSS,
+        .glyphs = s->glyphs,
+        .empty = "no steps yet"};
     qn_pane_loss(c, where, &view);
 }
 
@@ -120,13 +151,23 @@ static void draw_cells(struct qn_canvas *c, struct qn_rect where,
     qn_pane_cells(c, where, &view);
 }
 
+static void draw_status(struct qn_canvas *c, struct qn_rect where,
+                        const struct fixture *f, enum qn_glyphs glyphs)
+{
+    const struct qn_status_view view = {.run = &f->run,
+                                        .accuracy = f->accuracy,
+                                        .n_active = 1,
+                                        .glyphs = glyphs};
+    qn_pane_status(c, where, &view);
+}
+
 /* Everything but the line being edited and the hints. */
 static void draw_screen(struct qn_canvas *c, const struct fixture *f,
                         const struct qn_view_state *s)
 {
     struct qn_layout l;
     qn_layout(c->rows, c->cols, QN_N_PANES, 1, &l);
-    qn_view_status(c, l.status, &f->run, 1, s);
+    draw_status(c, l.status, f, s->glyphs);
     draw_loss(c, l.pane[QN_PANE_LOSS], f, s);
     draw_cells(c, l.pane[QN_PANE_CELLS], f, s);
     qn_view_scrollback(c, l.pane[QN_PANE_PROMPT], f->scroll, s);
@@ -177,6 +218,79 @@ static void screens_look_as_they_did(void **state)
             qn_canvas_fini(&c);
         }
     }
+    tear_down(&f);
+}
+
+static void classifiers_look_as_they_did(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{40, 120}, {24, 80}, {10, 40}};
+    static const char *const glyphs[] = {"braille", "block", "ascii"};
+    struct fixture f;
+    set_up_classifier(&f, 1840);
+    for (int i = 0; i < 3; i++) {
+        for (int g = 0; g < 3; g += 2) {
+            char name[64];
+            struct qn_canvas c;
+            const struct qn_view_state s = {.run = 1,
+                                            .accuracy = true,
+                                            .log_y = true,
+                                            .smooth = 0.98,
+                                            .glyphs = (enum qn_glyphs)g,
+                                            .focus = QN_PANE_PROMPT};
+            qn_canvas_init(&c, sizes[i][0], sizes[i][1]);
+            draw_screen(&c, &f, &s);
+            (void)snprintf(name, sizeof name, "classifier-%dx%d-%s",
+                           sizes[i][1], sizes[i][0], glyphs[g]);
+            check_golden(&c, name);
+            qn_canvas_fini(&c);
+        }
+    }
+    tear_down(&f);
+}
+
+static void assert_loss_pane(const struct fixture *f,
+                             const struct qn_view_state *s, const char *with,
+                             const char *without)
+{
+    struct qn_canvas c;
+    struct qn_str out = {0};
+    qn_canvas_init(&c, 20, 80);
+    draw_loss(&c, (struct qn_rect){0, 0, 20, 80}, f, s);
+    qn_canvas_dump(&c, false, &out);
+    assert_non_null(strstr(out.text, with));
+    assert_null(strstr(out.text, without));
+    qn_str_free(&out);
+    qn_canvas_fini(&c);
+}
+
+static void accuracy_is_per_cent_on_an_axis_that_ends_at_a_hundred(void **state)
+{
+    (void)state;
+    struct fixture f;
+    const struct qn_view_state accuracy = {
+        .accuracy = true, .log_y = true, .smooth = 0.9};
+    const struct qn_view_state loss = {.smooth = 0.9};
+    set_up_classifier(&f, 600);
+    assert_loss_pane(&f, &loss, " loss nats, smoothed 0.9 ", "%");
+    assert_loss_pane(&f, &accuracy, " accuracy smoothed 0.9 ", "nats");
+    assert_loss_pane(&f, &accuracy, "80%", "log");
+    assert_loss_pane(&f, &accuracy, "valid 83.9 %", "0.83");
+    for (int i = 601; i < 9000; i++) {
+        qn_series_add(f.train_accuracy, i, 1);
+        qn_series_add(f.valid_accuracy, i, 1);
+    }
+    assert_loss_pane(&f, &accuracy, "100%", "120%");
+    tear_down(&f);
+}
+
+static void an_accuracy_without_steps_says_so(void **state)
+{
+    (void)state;
+    struct fixture f;
+    const struct qn_view_state s = {.accuracy = true};
+    set_up_classifier(&f, 0);
+    assert_loss_pane(&f, &s, "no steps yet", "%");
     tear_down(&f);
 }
 
@@ -257,12 +371,11 @@ static void a_run_over_words_shows_its_perplexity(void **state)
     struct fixture f;
     struct qn_canvas c;
     struct qn_str out = {0};
-    const struct qn_view_state s = {.glyphs = QN_GLYPHS_ASCII};
     set_up(&f, 100, 2);
     f.spec.data.level = QN_LEVEL_WORD;
     f.run.best_loss = log(120.5);
     qn_canvas_init(&c, 1, 130);
-    qn_view_status(&c, (struct qn_rect){0, 0, 1, 130}, &f.run, 1, &s);
+    draw_status(&c, (struct qn_rect){0, 0, 1, 130}, &f, QN_GLYPHS_ASCII);
     qn_canvas_dump(&c, false, &out);
     assert_non_null(strstr(out.text, "best valid 4.792  120.5 ppl |"));
     assert_null(strstr(out.text, "bpc"));
@@ -335,19 +448,24 @@ static void panes_stay_inside_for_all_sizes(void **state)
 {
     (void)state;
     struct fixture f;
-    set_up(&f, 700, 12);
+    set_up_classifier(&f, 700);
+    f.n_layers = 12;
+    for (int k = 3; k < 12; k++) {
+        f.layer[k][QN_CELL] = f.layer[0][QN_CELL];
+    }
     for (int rows = 0; rows <= 45; rows += rows < 18 ? 1 : 9) {
         for (int cols = 0; cols <= 130; cols += cols < 50 ? 1 : 20) {
-            for (int pane = 0; pane < 2; pane++) {
+            for (int pane = 0; pane < 3; pane++) {
                 struct qn_canvas c;
                 struct qn_rect where = {1, 2, rows, cols};
                 const struct qn_view_state s = {
                     .layer = rows,
                     .log_y = cols % 2 == 0,
+                    .accuracy = pane == 2,
                     .smooth = 0.5,
                     .glyphs = (enum qn_glyphs)((rows + cols) % 3)};
                 sentinel_init(&c, rows + 2, cols + 4);
-                if (pane == 0) {
+                if (pane != 1) {
                     draw_loss(&c, where, &f, &s);
                 } else {
                     draw_cells(&c, where, &f, &s);
@@ -384,14 +502,13 @@ static void whole_screens_draw_at_all_sizes(void **state)
     tear_down(&f);
 }
 
-static char *status_of(const struct qn_lab_run *run, int n_active, int cols)
+static char *status_of(const struct qn_status_view *view, int cols)
 {
     struct qn_canvas c;
     struct qn_str out = {0};
-    const struct qn_view_state s = {.glyphs = QN_GLYPHS_ASCII};
     sentinel_init(&c, 3, cols + 4);
     qn_canvas_clear(&c, (struct qn_rect){1, 2, 1, cols});
-    qn_view_status(&c, (struct qn_rect){1, 2, 1, cols}, run, n_active, &s);
+    qn_pane_status(&c, (struct qn_rect){1, 2, 1, cols}, view);
     assert_true(sentinel_kept(&c, (struct qn_rect){1, 2, 1, cols}));
     for (int i = 0; i < cols; i++) {
         char bytes[4];
@@ -406,7 +523,11 @@ static char *status_of(const struct qn_lab_run *run, int n_active, int cols)
 static void assert_status(const struct qn_lab_run *run, int n_active, int cols,
                           const char *expected)
 {
-    char *text = status_of(run, n_active, cols);
+    const struct qn_status_view view = {.run = run,
+                                        .accuracy = (double)NAN,
+                                        .n_active = n_active,
+                                        .glyphs = QN_GLYPHS_ASCII};
+    char *text = status_of(&view, cols);
     assert_string_equal(text, expected);
     free(text);
 }
@@ -432,6 +553,42 @@ static void the_status_drops_what_matters_least(void **state)
     tear_down(&f);
 }
 
+static void assert_accuracy_status(const struct fixture *f, int cols,
+                                   const char *expected)
+{
+    const struct qn_status_view view = {.run = &f->run,
+                                        .accuracy = f->accuracy,
+                                        .n_active = 1,
+                                        .glyphs = QN_GLYPHS_ASCII};
+    char *text = status_of(&view, cols);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void a_classifiers_accuracy_outlives_its_loss(void **state)
+{
+    (void)state;
+    struct fixture f;
+    set_up_classifier(&f, 1840);
+    assert_accuracy_status(
+        &f, 121,
+        " sentiment/drelu-256  epoch 1.23/10  step 1840/3000  6m12s left  "
+        "| loss 0.234  acc 90.5 %  best valid 88.1 % | * running ");
+    assert_accuracy_status(&f, 80,
+                           " sentiment/drelu-256  step 1840/3000      "
+                           "| acc 90.5 %  best 88.1 % | * running ");
+    assert_accuracy_status(&f, 40, " step 1840/3000   acc 90.5 %  * running ");
+    assert_accuracy_status(&f, 20, "1840/3000   90.5 % *");
+    f.run.loss = (double)NAN;
+    assert_accuracy_status(&f, 40, " step 1840/3000     loss NaN  * running ");
+    f.run.loss = 0.7;
+    f.run.step = 1;
+    f.run.has_best = false;
+    f.accuracy = (double)NAN;
+    assert_accuracy_status(&f, 40, " step 1/3000      loss 0.700  * running ");
+    tear_down(&f);
+}
+
 /* A number in the status is there whole or not at all. */
 static void no_number_is_cut(void **state)
 {
@@ -439,7 +596,11 @@ static void no_number_is_cut(void **state)
     struct fixture f;
     set_up(&f, 1840, 1);
     for (int cols = 1; cols <= 130; cols++) {
-        char *text = status_of(&f.run, 1, cols);
+        const struct qn_status_view view = {.run = &f.run,
+                                            .accuracy = (double)NAN,
+                                            .n_active = 1,
+                                            .glyphs = QN_GLYPHS_ASCII};
+        char *text = status_of(&view, cols);
         assert_int_equal(strstr(text, "1840") != NULL,
                          strstr(text, "1840/3000") != NULL);
         assert_int_equal(strstr(text, "1.2") != NULL,
@@ -461,7 +622,11 @@ static void every_state_has_a_word_and_a_sign(void **state)
     set_up(&f, 10, 1);
     for (int i = 0; i < 7; i++) {
         f.run.state = (enum qn_lab_state)i;
-        char *text = status_of(&f.run, 1, 80);
+        const struct qn_status_view view = {.run = &f.run,
+                                            .accuracy = (double)NAN,
+                                            .n_active = 1,
+                                            .glyphs = QN_GLYPHS_ASCII};
+        char *text = status_of(&view, 80);
         assert_non_null(strstr(text, expected[i]));
         free(text);
     }
@@ -538,6 +703,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(screens_look_as_they_did),
+        cmocka_unit_test(classifiers_look_as_they_did),
+        cmocka_unit_test(
+            accuracy_is_per_cent_on_an_axis_that_ends_at_a_hundred),
+        cmocka_unit_test(an_accuracy_without_steps_says_so),
         cmocka_unit_test(a_log_axis_looks_as_it_did),
         cmocka_unit_test(many_layers_look_as_they_did),
         cmocka_unit_test(the_last_layer_can_be_reached),
@@ -549,6 +718,7 @@ int main(void)
         cmocka_unit_test(panes_stay_inside_for_all_sizes),
         cmocka_unit_test(whole_screens_draw_at_all_sizes),
         cmocka_unit_test(the_status_drops_what_matters_least),
+        cmocka_unit_test(a_classifiers_accuracy_outlives_its_loss),
         cmocka_unit_test(no_number_is_cut),
         cmocka_unit_test(every_state_has_a_word_and_a_sign),
         cmocka_unit_test(a_status_says_what_is_wrong),

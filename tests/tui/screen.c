@@ -160,6 +160,7 @@ static void quitting_asks_only_while_a_run_is_active(void **state)
         assert_false(shows(d, "quit?"));
     }
     (void)qn_screen_ask_quit(d->screen);
+    assert_true(shows(d, "quit?"));
     assert_int_equal(press_char(d, 'y'), QN_WISH_QUIT);
     assert_ok(qn_lab_stop(d->f->lab, id, false, &err));
 }
@@ -178,6 +179,113 @@ static void the_run_that_a_question_names_is_the_one_that_stops(void **state)
     assert_false(shows(d, "stop this run?"));
     wait_state(d->f, first, QN_LAB_STOPPED);
     assert_int_equal(view(d->f, second).state, QN_LAB_RUNNING);
+}
+
+/* Keys that came before the question could be read. */
+static void what_was_typed_ahead_answers_no_question(void **state)
+{
+    struct desk *d = *state;
+    qn_run_id id = start_run(d->f, endless, false);
+    qn_screen_update(d->screen);
+    press(d, QN_KEY_F1 + 8);
+    press_char(d, 'd');
+    press_char(d, 's');
+    assert_true(shows(d, "stop this run?"));
+    press_char(d, 'c');
+    assert_false(shows(d, "stop this run?"));
+    (void)qn_screen_ask_quit(d->screen);
+    assert_int_equal(press_char(d, 'y'), QN_WISH_NONE);
+    assert_true(shows(d, "quit?"));
+    press_char(d, 'n');
+    /* The next question is new, even if the last one was read. */
+    press(d, QN_KEY_F1 + 8);
+    press_char(d, 's');
+    assert_int_equal(view(d->f, id).state, QN_LAB_RUNNING);
+    press(d, QN_KEY_ESC);
+    assert_false(shows(d, "stop this run?"));
+    assert_int_equal(view(d->f, id).state, QN_LAB_RUNNING);
+}
+
+static enum qn_screen_wish press_alt(struct desk *d, char c)
+{
+    struct qn_key key = {
+        .code = QN_KEY_CHAR, .ch = (uint32_t)c, .alt = true, .bytes = ""};
+    return qn_screen_key(d->screen, &key);
+}
+
+/* A few documents, whose last word says all there is to know. */
+static qn_run_id start_classifier(struct desk *d)
+{
+    struct qn_str text = {0};
+    for (int i = 0; i < 40; i++) {
+        qn_str_addf(&text, "%d\t0\tthe film %d was %s\n", i % 2, i,
+                    i % 2 == 1 ? "bright" : "dull");
+    }
+    char *path = fixture_write(d->f->base, "documents.tsv", text.text);
+    qn_str_free(&text);
+    static const char *const base[] = {
+        "task=classify",  "data.valid=none",      "data.test=0.2",
+        "batch=4",        "data.fold=1 of 4",     "threads=1",
+        "model.layers=1", "model.hidden=8",       "model.embed=6",
+        "steps=1000000",  "eval.every=5",         "stats.every=none",
+        "log.every=none", "checkpoint.every=none"};
+    struct qn_settings *s = qn_settings_new();
+    qn_settings_set(s, "data.train", path, QN_FROM_USER);
+    free(path);
+    for (size_t i = 0; i < sizeof base / sizeof *base; i++) {
+        qn_settings_assign(s, base[i], QN_FROM_USER);
+    }
+    struct qn_spec spec;
+    qn_run_id id = 0;
+    assert_ok(qn_settings_finish(s, &spec, &err));
+    qn_settings_free(s);
+    assert_ok(qn_lab_train(d->f->lab, &spec, false, &id, &err));
+    wait_step(d->f, id, 12);
+    qn_screen_update(d->screen);
+    return id;
+}
+
+static void classifiers_show_loss_or_accuracy(void **state)
+{
+    struct desk *d = *state;
+    qn_run_id id = start_classifier(d);
+    assert_true(shows(d, "loss nats"));
+    assert_true(shows(d, " acc "));
+    assert_true(shows(d, "Alt-a accuracy"));
+    press_alt(d, 'a');
+    assert_true(shows(d, "- accuracy "));
+    assert_true(shows(d, "0%"));
+    assert_false(shows(d, "nats"));
+    /* A logarithm of it is refused, and not kept for the loss either. */
+    press(d, QN_KEY_F1 + 4);
+    assert_true(shows(d, "always linear"));
+    press_alt(d, '1');
+    press_char(d, 'a');
+    assert_true(shows(d, "+- loss nats"));
+    assert_ok(qn_lab_stop(d->f->lab, id, false, &err));
+}
+
+/* The choice is the screen's: it waits for a run that has an accuracy. */
+static void accuracy_gives_way_to_the_loss_of_a_language_model(void **state)
+{
+    struct desk *d = *state;
+    qn_run_id first = start_run(d->f, endless, false);
+    wait_step(d->f, first, 2);
+    qn_screen_update(d->screen);
+    press_alt(d, 'a');
+    assert_true(shows(d, "only classifiers have an accuracy"));
+    assert_false(shows(d, "Alt-a"));
+    qn_run_id second = start_classifier(d);
+    assert_true(shows(d, "loss nats"));
+    press_alt(d, 'a');
+    assert_true(shows(d, "- accuracy "));
+    press(d, QN_KEY_F1 + 3);
+    assert_true(shows(d, "loss nats"));
+    assert_false(shows(d, " acc "));
+    press(d, QN_KEY_F1 + 3);
+    assert_true(shows(d, "- accuracy "));
+    assert_ok(qn_lab_stop(d->f->lab, first, false, &err));
+    assert_ok(qn_lab_stop(d->f->lab, second, false, &err));
 }
 
 static void cancelling_stops_nothing(void **state)
@@ -321,6 +429,9 @@ int main(void)
         SCREEN_TEST(a_key_closes_the_completions_and_does_what_it_does),
         SCREEN_TEST(quitting_asks_only_while_a_run_is_active),
         SCREEN_TEST(the_run_that_a_question_names_is_the_one_that_stops),
+        SCREEN_TEST(what_was_typed_ahead_answers_no_question),
+        SCREEN_TEST(classifiers_show_loss_or_accuracy),
+        SCREEN_TEST(accuracy_gives_way_to_the_loss_of_a_language_model),
         SCREEN_TEST(cancelling_stops_nothing),
         SCREEN_TEST(an_interrupt_undoes_one_thing_at_a_time),
         SCREEN_TEST(the_cursor_stands_behind_what_was_typed),
