@@ -496,6 +496,7 @@ static void bench_divides_training_by_the_product(void **state)
     assert_true(strlen(string(b, "blas_kernel")) > 0);
     assert_true(number(b, "threads") >= 1);
     assert_true(number(b, "sgemm_gflops") > 0);
+    assert_true(number(row, "batch") == 32 && number(row, "seq") == 64);
     double tokens = number(row, "tokens_per_s");
     double flops = number(row, "model_gflops");
     /* 4 gates of 256 units over 6 x 64 and twice 2 x 256 inputs with a bias,
@@ -506,6 +507,21 @@ static void bench_divides_training_by_the_product(void **state)
     assert_true(fabs(number(row, "ratio") / ratio - 1) < 1e-9);
     json_decref(b);
     assert_int_equal(sh("test -e store"), 1);
+}
+
+/* The word vectors are looked up, as an embedding is. */
+static void bench_gives_a_classifier_documents_of_256_words(void **state)
+{
+    (void)state;
+    json_t *b = ask("bench --only train -p sentiment/tanh-300 1");
+    json_t *p = ask("params -p sentiment/tanh-300");
+    const json_t *row = json_array_get(json_object_get(b, "train"), 0);
+    assert_true(number(row, "batch") == 24 && number(row, "seq") == 256);
+    double per_token = 6 * number(p, "trainable") / 1e9;
+    double flops = per_token * number(row, "tokens_per_s");
+    assert_true(fabs(number(row, "model_gflops") / flops - 1) < 1e-9);
+    json_decref(b);
+    json_decref(p);
 }
 
 static void a_store_and_a_data_folder_may_be_named_in_two_ways(void **state)
@@ -546,6 +562,7 @@ int main(void)
         WITH_SHELL(doctor_gives_a_verdict_for_each_check),
         WITH_SHELL(doctor_tries_the_store),
         WITH_SHELL(bench_divides_training_by_the_product),
+        WITH_SHELL(bench_gives_a_classifier_documents_of_256_words),
         WITH_SHELL(a_store_and_a_data_folder_may_be_named_in_two_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
