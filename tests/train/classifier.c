@@ -110,6 +110,33 @@ static void accuracy_is_recorded(void **state)
     free(run);
 }
 
+/* Adds up what was counted in layer 1. */
+static bool add_count(void *user, const json_t *line)
+{
+    int64_t *sum = user;
+    const json_t *layer = json_array_get(json_object_get(line, "layers"), 0);
+    *sum += json_integer_value(json_object_get(layer, "count"));
+    return true;
+}
+
+/* An epoch counts every word of the documents once, and no padding. */
+static void statistics_are_of_real_words(void **state)
+{
+    static const char *const settings[] = {"epochs=1", "stats.every=1 steps",
+                                           NULL};
+    struct qn_trainer *t = labelled_create(*state, settings);
+    struct qn_err err;
+    size_t words;
+    int64_t counted = 0;
+    (void)qn_corpus_ids(t->corpus, QN_TRAIN, &words);
+    assert_true(words > 160);
+    char *run = fixture_finish(t);
+    assert_int_equal(qn_run_dir_lines(run, QN_STATS, add_count, &counted, &err),
+                     QN_OK);
+    assert_int_equal(counted, words * 8);
+    free(run);
+}
+
 /* --- the best ------------------------------------------------------------ */
 
 /* The step of the first evaluation that none was better than. */
@@ -510,6 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_separable_task_is_learnt),
         CASE(accuracy_is_recorded),
+        CASE(statistics_are_of_real_words),
         CASE(the_best_is_by_the_metric_that_was_asked_for),
         CASE(a_cut_run_ends_byte_for_byte_like_an_uncut_one),
         CASE(so_does_one_of_another_kind),
