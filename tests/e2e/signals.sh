@@ -18,6 +18,8 @@ open 100x30 "$quern name=suspend $endless"
 wait_for 'loss [0-9]'
 key C-z
 wait_main_screen
+# What is typed before the shell has its prompt may be thrown away.
+wait_for '^shell> *$'
 type_line 'fg'
 wait_for 'running'
 key C-d
