@@ -52,7 +52,7 @@ static const struct {
       {QN_KEY_CHAR, 'e', false, QN_IN_PANES, "e"},
       {QN_KEY_CHAR, '\r', false, QN_IN_PANES, "Enter"}}},
     {QN_ACT_ACCURACY,
-     "of a classifier loss or accuracy",
+     "the loss or, of classifiers, the accuracy",
      {{QN_KEY_CHAR, 'a', true, QN_EVERYWHERE, "Alt-a"},
       {QN_KEY_CHAR, 'a', false, QN_IN_PANES, "a"}}},
     {QN_ACT_LOG_Y,
