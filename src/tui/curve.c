@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Shares are shown at least so far beyond the middle nine tenths. */
+#define SHARES_REACH 0.2
+
 /* The step at which column k begins. */
 static double column_edge(const struct qn_axis *x, int k, int n)
 {
@@ -114,16 +117,6 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Outliers are cut off on an axis that has no end of its own. */
-static double reach_of(const struct qn_line_plot *plot)
-{
-    if (plot->shares) {
-        return HUGE_VAL;
-    }
-    /* A log axis has more room for the steep beginning. */
-    return plot->log_y ? 3 : 1;
-}
-
 static size_t gather(const struct qn_line_plot *plot,
                      const struct qn_column *columns, int n, double *out)
 {
@@ -155,19 +148,21 @@ static void include_newest(const struct qn_line_plot *plot, double *lo,
     }
 }
 
-/* From the middle nine tenths as far as 'reach' times that span to either side.
- */
-static void robust_range(const double *v, size_t len, double reach, double *lo,
-                         double *hi)
+/* From the middle nine tenths as far as their span to either side. A log axis
+ * has more room for the steep beginning; shares cannot run away. */
+static void robust_range(const struct qn_line_plot *plot, const double *v,
+                         size_t len, double *lo, double *hi)
 {
     *lo = v[0];
     *hi = v[len - 1];
-    if (len < 16 || isinf(reach)) {
+    if (len < 16) {
         return; /* too few to call one of them an outlier */
     }
     double q05 = v[(len - 1) / 20], q95 = v[(len - 1) - (len - 1) / 20];
-    *lo = fmax(*lo, q05 - (q95 - q05) * reach);
-    *hi = fmin(*hi, q95 + (q95 - q05) * reach);
+    double reach = (q95 - q05) * (plot->log_y ? 3 : 1);
+    reach = plot->shares ? fmax(reach, SHARES_REACH) : reach;
+    *lo = fmax(*lo, q05 - reach);
+    *hi = fmin(*hi, q95 + reach);
 }
 
 bool qn_curve_range(const struct qn_line_plot *plot,
@@ -181,7 +176,7 @@ bool qn_curve_range(const struct qn_line_plot *plot,
         for (size_t i = 0; i < len && plot->log_y; i++) {
             v[i] = log(v[i]);
         }
-        robust_range(v, len, reach_of(plot), lo, hi);
+        robust_range(plot, v, len, lo, hi);
         if (plot->log_y) {
             *lo = exp(*lo);
             *hi = exp(*hi);

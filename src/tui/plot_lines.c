@@ -352,16 +352,22 @@ static void draw_bad(struct chart *t)
     }
 }
 
-/* An arrow at the top of the y axis when something lies above it. */
+/* An arrow at either end of the y axis when something lies beyond it. */
 static void draw_cut(struct chart *t)
 {
-    bool above = false;
+    bool above = false, below = false;
     for (int i = 0; i < t->n_curves * t->raster.cols; i++) {
-        above |= t->columns[i].any && dot_row(t, t->columns[i].hi) < -0.5;
+        const struct qn_column *at = &t->columns[i];
+        above |= at->any && dot_row(t, at->hi) < -0.5;
+        below |= drawable(t, at) && dot_row(t, at->lo) > t->raster.rows - 0.5;
     }
     if (above && t->axis_y) {
         qn_canvas_put(t->canvas, t->area.row, t->area.col - 1,
                       ascii(t) ? '^' : 0x2191, QN_ROLE_DIM);
+    }
+    if (below && t->axis_y) {
+        qn_canvas_put(t->canvas, t->area.row + t->area.rows - 1,
+                      t->area.col - 1, ascii(t) ? 'v' : 0x2193, QN_ROLE_DIM);
     }
     if (t->left_out) {
         qn_canvas_text(t->canvas, t->area.row, t->area.col + 1,

@@ -284,6 +284,22 @@ static void accuracy_is_per_cent_on_an_axis_that_ends_at_a_hundred(void **state)
     tear_down(&f);
 }
 
+/* One unlucky batch at the beginning does not flatten all that follows. */
+static void a_first_batch_far_below_is_cut_off_with_an_arrow(void **state)
+{
+    (void)state;
+    struct fixture f;
+    const struct qn_view_state s = {.accuracy = true, .smooth = 0.9};
+    set_up_classifier(&f, 0);
+    qn_series_add(f.train_accuracy, 1, 0);
+    for (int i = 2; i < 900; i++) {
+        qn_series_add(f.train_accuracy, i, i < 40 ? 0.6 : 0.9);
+    }
+    assert_loss_pane(&f, &s, "\u2193", "10%");
+    assert_loss_pane(&f, &s, "80%", "\u2191");
+    tear_down(&f);
+}
+
 static void an_accuracy_without_steps_says_so(void **state)
 {
     (void)state;
@@ -706,6 +722,7 @@ int main(void)
         cmocka_unit_test(classifiers_look_as_they_did),
         cmocka_unit_test(
             accuracy_is_per_cent_on_an_axis_that_ends_at_a_hundred),
+        cmocka_unit_test(a_first_batch_far_below_is_cut_off_with_an_arrow),
         cmocka_unit_test(an_accuracy_without_steps_says_so),
         cmocka_unit_test(a_log_axis_looks_as_it_did),
         cmocka_unit_test(many_layers_look_as_they_did),
