@@ -66,7 +66,7 @@ struct qn_lab_run {
     double loss;     /* newest, nats per prediction; NaN before one */
     double accuracy; /* newest, 0 to 1; NaN before one and of texts */
     double lr, grad_norm, tokens_per_s;
-    double seconds;      /* spent in training steps */
+    double seconds;      /* of training: steps and what was due after them */
     double seconds_left; /* INFINITY when unknown */
     bool has_best;
     int64_t best_step;

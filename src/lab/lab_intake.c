@@ -34,11 +34,7 @@ void qn_lab_intake_step(struct lab_run *run, const struct qn_step_record *r)
     qn_series_add(run->series[LAB_LR], step, r->lr);
     qn_series_add(run->series[LAB_GRAD_NORM], step, r->grad_norm);
     qn_series_add(run->series[LAB_TOKENS_PER_S], step, r->tokens_per_s);
-    /* Documents differ in length: follow_rate counts their seconds. */
-    if (run->spec.task == QN_TASK_LM && r->tokens_per_s > 0) {
-        run->train_seconds +=
-            (double)run->spec.batch * run->spec.seq / r->tokens_per_s;
-    }
+    run->train_seconds = r->seconds;
     run->newest = *r;
 }
 
@@ -129,7 +125,8 @@ static void change_state(struct lab_run *run, enum qn_lab_state state,
     (void)snprintf(run->error, sizeof run->error, "%s", error);
 }
 
-/* It waits or has ended: then the note says the seconds of training, too. */
+/* It waits or has ended: the note says the seconds with what came after the
+ * last step, such as its evaluation. */
 static void take_rest(struct lab_run *run, enum qn_lab_state state,
                       const struct qn_note *n)
 {
@@ -149,20 +146,10 @@ static void take_set(struct lab_run *run, const struct qn_note *n)
     }
 }
 
-/* The clock of follow_rate runs on while a run of documents is measured: what
- * that took goes off, or off what the clock will add next. */
-static void discount(struct lab_run *run, double seconds)
-{
-    if (run->spec.task == QN_TASK_CLASSIFY && run->state == QN_LAB_RUNNING) {
-        run->train_seconds -= seconds;
-    }
-}
-
 static void take_eval(struct lab_run *run, const struct qn_note *n)
 {
     struct qn_evaluation e = {
         .split = n->split, .loss = n->loss, .accuracy = n->accuracy};
-    discount(run, n->seconds);
     if (!n->on_request) {
         qn_lab_intake_eval(run, n->step, &e);
     }
@@ -188,7 +175,6 @@ static void take_note(struct qn_lab *lab, struct lab_run *run,
         change_state(run, QN_LAB_RUNNING, "");
         break;
     case QN_NOTE_REPLY:
-        discount(run, n->seconds);
         qn_lab_take_reply(lab, n,
                           qn_worker_take_counts(run->worker, n->ticket));
         break;
@@ -219,8 +205,7 @@ static bool take_notes(struct qn_lab *lab, struct lab_run *run)
     return any;
 }
 
-/* Follow the steps per second as they were over the last RATE_MEMORY, and the
- * seconds of a run of documents. */
+/* Follow the steps per second as they were over the last RATE_MEMORY. */
 static void follow_rate(struct lab_run *run)
 {
     double now = qn_clock_now();
@@ -235,9 +220,6 @@ static void follow_rate(struct lab_run *run)
         double rate = (double)(run->newest.step - run->rate_step) / dt;
         double weight = run->rate > 0 ? 1 - exp(-dt / RATE_MEMORY) : 1;
         run->rate += weight * (rate - run->rate);
-        if (run->spec.task == QN_TASK_CLASSIFY) {
-            run->train_seconds += dt;
-        }
     }
     run->rate_time = now;
     run->rate_step = run->newest.step;

@@ -40,12 +40,12 @@ static void read_step(struct lab_run *run, const json_t *line)
         .lr = number_of(line, "lr"),
         .grad_norm = number_of(line, "grad_norm"),
         .tokens_per_s = number_of(line, "tokens_per_s"),
+        .seconds = number_of(line, "seconds"),
     };
-    qn_lab_intake_step(run, &r);
-    double seconds = number_of(line, "seconds");
-    if (isfinite(seconds)) {
-        run->train_seconds = seconds;
+    if (!isfinite(r.seconds)) {
+        r.seconds = run->train_seconds;
     }
+    qn_lab_intake_step(run, &r);
 }
 
 static bool read_metric(void *user, const json_t *line)
@@ -205,6 +205,11 @@ static bool read_event(void *user, const json_t *line)
         /* A value that this version refuses stays as spec.json has it. */
         (void)qn_settings_change(&run->spec, text_of(line, "key"),
                                  text_of(line, "value"), NULL);
+    } else if (qn_str_eq(event, "done")) {
+        /* With what came after the last step; fmax: NaN is none, and a run that
+         * was resumed then is further. */
+        run->train_seconds =
+            fmax(run->train_seconds, number_of(line, "seconds"));
     } else if (qn_str_eq(event, "failed")) {
         (void)snprintf(run->error, sizeof run->error, "%s",
                        text_of(line, "error"));

@@ -124,7 +124,7 @@ bool qn_lab_run(const struct qn_lab *lab, qn_run_id id, struct qn_lab_run *out)
         .lr = run->newest.lr,
         .grad_norm = run->newest.grad_norm,
         .tokens_per_s = run->newest.tokens_per_s,
-        .seconds = fmax(run->train_seconds, 0),
+        .seconds = run->train_seconds,
         .seconds_left = seconds_left(run),
         .has_best = run->has_best,
         .best_step = run->best_step,

@@ -43,7 +43,7 @@ struct lab_run {
     char *sample;                  /* owned */
 
     uint64_t dropped_seen; /* steps the ring dropped, already made good */
-    double train_seconds;  /* spent in steps, about */
+    double train_seconds;  /* of training so far, as the trainer counts */
     double rate;           /* steps per second, moving; 0 = unknown */
     double rate_time;      /* when the rate was last looked at; 0 = anew */
     int64_t rate_step;

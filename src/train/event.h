@@ -23,6 +23,7 @@ struct qn_step_record {
     double lr;       /* with optim.decay in it */
     double grad_norm;
     double tokens_per_s;
+    double seconds; /* of training so far, this step's in them */
 };
 
 /* What was counted of one training step, as trained (dropout on), or of a whole

@@ -124,8 +124,7 @@ void qn_record_accuracy(struct qn_json *j, double accuracy)
     }
 }
 
-void qn_record_step(struct qn_record *r, const struct qn_step_record *step,
-                    double seconds)
+void qn_record_step(struct qn_record *r, const struct qn_step_record *step)
 {
     struct qn_json *j = &r->line;
     begin(r, "step", step->step);
@@ -135,7 +134,7 @@ void qn_record_step(struct qn_record *r, const struct qn_step_record *step,
     qn_json_kdouble(j, "lr", step->lr);
     qn_json_kdouble(j, "grad_norm", step->grad_norm);
     qn_json_kdouble(j, "tokens_per_s", step->tokens_per_s);
-    qn_json_kdouble(j, "seconds", seconds);
+    qn_json_kdouble(j, "seconds", step->seconds);
     qn_json_end_object(j);
     put(r, QN_METRICS);
 }

@@ -24,9 +24,7 @@ enum qn_status qn_record_flush(struct qn_record *r, struct qn_err *err);
 /* The accuracy of a classifier, a key of the open object; NaN: none. */
 void qn_record_accuracy(struct qn_json *j, double accuracy);
 
-/* seconds: of training so far. */
-void qn_record_step(struct qn_record *r, const struct qn_step_record *step,
-                    double seconds);
+void qn_record_step(struct qn_record *r, const struct qn_step_record *step);
 void qn_record_eval(struct qn_record *r, int64_t step,
                     const struct qn_evaluation *e);
 void qn_record_stats(struct qn_record *r, const struct qn_stats_record *stats);

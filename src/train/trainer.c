@@ -134,8 +134,9 @@ static void report(struct qn_trainer *t, const struct made *made)
         .lr = made->lr,
         .grad_norm = r->norm,
         .tokens_per_s = qn_speed_now(&t->speed),
+        .seconds = t->seconds,
     };
-    qn_record_step(t->record, &record, t->seconds);
+    qn_record_step(t->record, &record);
     if (t->sink.step != NULL) {
         t->sink.step(t->sink.user, &record);
     }

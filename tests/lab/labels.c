@@ -112,6 +112,7 @@ static void a_classifier_has_curves_of_accuracy_live_and_stored(void **state)
                            qn_lab_series(lab, there, *name));
     }
     assert_true(stored.accuracy == live.accuracy);
+    assert_true(live.seconds > 0 && stored.seconds == live.seconds);
     assert_int_equal(stored.best_step, live.best_step);
     assert_true(stored.best_accuracy == live.best_accuracy);
     assert_true(stored.best_loss == live.best_loss);
@@ -202,9 +203,11 @@ static void the_time_left_is_by_the_seconds_of_all_steps(void **state)
     struct qn_step_record r = {.step = 10, .loss = 0.7, .tokens_per_s = 1e6};
     qn_lab_intake_step(run, &r);
     assert_true(isinf(view(f, run->id).seconds_left));
-    run->train_seconds = 5; /* half a second a step: 15 of them are left */
+    r.seconds = 5; /* half a second a step: 15 of them are left */
+    qn_lab_intake_step(run, &r);
     assert_true(view(f, run->id).seconds_left == 15);
-    run->train_seconds = 20; /* 60 by the steps, but 10 until stop.after */
+    r.seconds = 20; /* 60 by the steps, but 10 until stop.after */
+    qn_lab_intake_step(run, &r);
     assert_true(view(f, run->id).seconds_left == 10);
 }
 

@@ -115,11 +115,14 @@ static void numbers_that_are_not_finite_are_null(void **state)
     struct fixture *f = *state;
     struct qn_run_dir *d = make_dir(f);
     struct qn_record *r = qn_record_new(d);
-    struct qn_step_record step = {
-        .step = 3, .loss = (double)NAN, .accuracy = (double)NAN, .lr = 0.5};
-    qn_record_step(r, &step, 1.25);
+    struct qn_step_record step = {.step = 3,
+                                  .loss = (double)NAN,
+                                  .accuracy = (double)NAN,
+                                  .lr = 0.5,
+                                  .seconds = 1.25};
+    qn_record_step(r, &step);
     step.accuracy = 0.75;
-    qn_record_step(r, &step, 1.25);
+    qn_record_step(r, &step);
     struct qn_bytes text;
     struct qn_err err;
     assert_int_equal(
