@@ -17,6 +17,7 @@
 /* A line has a word of up to 64 kB and numbers of up to 64 bytes. */
 #define LONGEST_WORD ((size_t)64 << 10)
 #define LONGEST_NUMBER ((size_t)64)
+#define MOST_NUMBERS ((size_t)8192) /* model.embed has no more */
 
 struct reading {
     const char *path;
@@ -271,20 +272,31 @@ static enum qn_status check_width(const struct reading *r, struct qn_err *err)
                    r->path, width, width == 1 ? "" : "s", r->width);
 }
 
+/* Whether the line is a header; if not it is asked for its width. */
+static bool skip_or_ask(struct reading *r, const struct qn_line *line,
+                        struct piece p)
+{
+    if (line->number == 1 && line->text != NULL && is_header(p)) {
+        return true;
+    }
+    if (r->n_asked < N_ASKED) {
+        r->asked[r->n_asked++] = line->text != NULL ? count_numbers(p) : 0;
+    }
+    return false;
+}
+
 static enum qn_status read_line(struct reading *r, const struct qn_line *line,
                                 struct qn_err *err)
 {
     struct piece p = trimmed(line);
-    if (line->number == 1 && line->text != NULL && is_header(p)) {
+    bool asked = r->n_asked == N_ASKED;
+    if (skip_or_ask(r, line, p)) {
         return QN_OK;
     }
-    if (r->n_asked < N_ASKED) {
-        r->asked[r->n_asked++] = line->text != NULL ? count_numbers(p) : 0;
-        if (r->n_asked == N_ASKED) {
-            enum qn_status status = check_width(r, err);
-            if (status != QN_OK) {
-                return status;
-            }
+    if (!asked && r->n_asked == N_ASKED) {
+        enum qn_status status = check_width(r, err);
+        if (status != QN_OK) {
+            return status;
         }
     }
     if (line->text != NULL && take_line(r, p)) {
@@ -412,4 +424,23 @@ enum qn_status qn_vectors_read(const char *given, const char *data_dir,
     free(r.have);
     free(path);
     return status;
+}
+
+int qn_vectors_width(const char *given, const char *data_dir)
+{
+    struct reading r = {.width = 0};
+    struct qn_lines *lines = NULL;
+    struct qn_line line;
+    char *path = NULL;
+    size_t longest = LONGEST_WORD + MOST_NUMBERS * LONGEST_NUMBER;
+    if (qn_source_find(given, data_dir, &path, NULL) == QN_OK &&
+        qn_lines_open(path, longest, &lines, NULL) == QN_OK) {
+        while (r.n_asked < N_ASKED &&
+               qn_lines_next(lines, &line, NULL) == QN_OK && line.number > 0) {
+            (void)skip_or_ask(&r, &line, trimmed(&line));
+        }
+    }
+    qn_lines_close(lines);
+    free(path);
+    return common_width(&r);
 }

@@ -25,4 +25,8 @@ enum qn_status qn_vectors_read(const char *given, const char *data_dir,
                                struct qn_log *log, struct qn_words **found,
                                float **table, struct qn_err *err);
 
+/* How wide the file's vectors are, as its first lines tell, read alone; 0 when
+ * they do not, for which qn_vectors_read has the sentence. */
+int qn_vectors_width(const char *given, const char *data_dir);
+
 #endif

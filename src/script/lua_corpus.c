@@ -1,14 +1,9 @@
 /* lua_corpus.c - qn.corpus and qn.labelled: specs of data that is read once. */
-#include "base/mem.h"
-#include "data/source.h"
+#include "data/vectors.h"
 #include "script/lua_settings.h"
 #include "script/lua_spec.h"
 #include "script/state.h"
 #include "train/text.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- facts --------------------------------------------------------------- */
 
@@ -77,63 +72,6 @@ bool qn_lua_push_fact(lua_State *L, const struct qn_lua_spec *spec,
     return true;
 }
 
-/* --- the width of word vectors ------------------------------------------- */
-
-#define HEAD ((size_t)1 << 16) /* bytes that hold some lines of vectors */
-
-/* The first of a file's bytes; compressed ones as a whole. */
-static enum qn_status read_head(const char *path, struct qn_bytes *out)
-{
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return QN_EIO;
-    }
-    out->data = qn_xmalloc(HEAD);
-    out->len = fread(out->data, 1, HEAD, file);
-    (void)fclose(file);
-    bool gzip = out->len > 1 && memcmp(out->data, "\x1f\x8b", 2) == 0;
-    if (gzip) {
-        qn_bytes_free(out);
-        return qn_file_read_gz(path, out, NULL);
-    }
-    return QN_OK;
-}
-
-/* Numbers behind the word of a line, as two lines in a row have them: a word
- * with spaces in it, a damaged line or a head line stands alone. Else as the
- * last line has them. */
-static int common_width(const struct qn_bytes *text)
-{
-    int before = 0, spaces = 0;
-    for (size_t i = 0; i < text->len; i++) {
-        spaces += text->data[i] == ' ';
-        if (text->data[i] == '\n') {
-            if (spaces > 0 && spaces == before) {
-                return spaces;
-            }
-            before = spaces;
-            spaces = 0;
-        }
-    }
-    return spaces > 0 ? spaces : before;
-}
-
-/* How wide the file's vectors are; 0 when that cannot be told, which whoever
- * reads the file will have a sentence for. */
-static int vectors_width(const struct qn_train_env *env, const char *given)
-{
-    char *path = NULL;
-    struct qn_bytes head = {0};
-    int width = 0;
-    if (qn_source_find(given, env->data_dir, &path, NULL) == QN_OK &&
-        read_head(path, &head) == QN_OK) {
-        width = common_width(&head);
-    }
-    qn_bytes_free(&head);
-    free(path);
-    return width;
-}
-
 /* --- reading ------------------------------------------------------------- */
 
 int qn_lua_open_data(lua_State *L, const struct qn_lua_spec *spec)
@@ -145,7 +83,7 @@ int qn_lua_open_data(lua_State *L, const struct qn_lua_spec *spec)
     struct qn_err err;
     if (values.data.vectors[0] != '\0') {
         /* The model is not known here, and need not be. */
-        int width = vectors_width(env, values.data.vectors);
+        int width = qn_vectors_width(values.data.vectors, env->data_dir);
         values.model.embed = width > 0 ? width : values.model.embed;
     }
     enum qn_status status = qn_text_open(env, &values, NULL, &corpus, &err);

@@ -310,6 +310,24 @@ static void the_width_shows_in_the_first_lines(void **state)
     qn_str_free(&text);
 }
 
+/* Whoever has no width yet is told, without a read of the whole file. */
+static void the_width_is_told_by_itself(void **state)
+{
+    struct world *w = *state;
+    free(put(w, "v", "3 2\n. . . 1 2 \na 3 4 \na 5 nan \n"));
+    assert_int_equal(qn_vectors_width("v", w->folder), 2);
+    free(put(w, "v", "a 1 2 3"));
+    assert_int_equal(qn_vectors_width("v", w->folder), 3);
+    free(put(w, "v", "hello world\n"));
+    assert_int_equal(qn_vectors_width("v", w->folder), 0);
+    free(put(w, "v", ""));
+    assert_int_equal(qn_vectors_width("v", w->folder), 0);
+    assert_int_equal(qn_vectors_width("nowhere", w->folder), 0);
+    assert_int_equal(qn_vectors_width(".", w->folder), 0);
+    free(put_gz(w, "z.gz", "a 1 2 3 4\n"));
+    assert_int_equal(qn_vectors_width("z", w->folder), 4);
+}
+
 static void a_file_without_vectors_is_an_error(void **state)
 {
     struct world *w = *state;
@@ -445,6 +463,7 @@ int main(void)
         IN_WORLD(the_locale_has_no_say),
         IN_WORLD(another_width_is_an_error_that_names_both),
         IN_WORLD(the_width_shows_in_the_first_lines),
+        IN_WORLD(the_width_is_told_by_itself),
         IN_WORLD(a_file_without_vectors_is_an_error),
         IN_WORLD(a_binary_file_is_an_error),
         IN_WORLD(a_line_beyond_all_bounds_is_left_out),

@@ -24,6 +24,16 @@ assert(not ok and e.message:find("data.fold", 1, true), tostring(e))
 local nothing, message, code = qn.labelled{ train = "nowhere.tsv" }
 assert(nothing == nil and code == "not_found" and message:find("nowhere.tsv", 1, true))
 
+
+-- Vectors as fastText writes them: a line of sizes, a space at each line's end.
+local folder = TEXT:match("^(.*)/")
+local file = assert(io.open(folder .. "/fast.txt", "w"))
+file:write("7 6\n")
+for line in io.lines(folder .. "/vectors.txt") do file:write(line, " \n") end
+file:close()
+local fast = assert(data:with{ vectors = "fast.txt" })
+assert(fast.symbols == 7 and fast ~= data)
+
 -- The run knows by its data what it is to do.
 local run = assert(qn.train{
   data = data, model = small.model, optim = small.optim, batch = 4, threads = 2,
