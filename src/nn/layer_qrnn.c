@@ -199,12 +199,26 @@ static enum qn_status qrnn_count(const struct qn_layer_run *run,
     return run->be->ops->count_qrnn(run->be, &op, what, run->n_real, h, err);
 }
 
+/* Whether the segment had a row whose statistics it could take. */
+static bool has_real_rows(const struct qn_layer_run *run)
+{
+    if (run->n_real == NULL) {
+        return true;
+    }
+    for (int b = 0; b < run->x.batch; b++) {
+        if (run->n_real[b] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void qrnn_carry(const struct qn_layer_run *run)
 {
     struct qn_qrnn op = as_op(run);
     const struct qn_backend_ops *ops = run->be->ops;
     qn_layer_carry_rows(run, qn_layer_rows(run, op.cells), op.c0);
-    if (op.norm.batch) {
+    if (op.norm.batch && has_real_rows(run)) {
         ops->combine(run->be, run->weights[MEAN], op.norm.mean,
                      1 - RUNNING_KEEP, RUNNING_KEEP);
         ops->combine(run->be, run->weights[VAR], op.norm.var, 1 - RUNNING_KEEP,

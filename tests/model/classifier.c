@@ -489,6 +489,26 @@ static void batch_norm_sees_real_rows_alone(void **state)
     batch_norm_sees_real_rows_alone_on("cpu");
 }
 
+/* What the norm had of an earlier batch, or of none, is not taken again. */
+static void padding_alone_moves_no_running_statistics(void **state)
+{
+    (void)state;
+    static const char *const backends[] = {"ref", "cpu"};
+    static const int none[BATCH] = {0};
+    for (int i = 0; i < 2; i++) {
+        struct net net;
+        open_net(&net, backends[i], normed());
+        struct qn_segment seg = {net.ids, NULL, STEPS, none, 9, 6, 0};
+        size_t bytes = qn_model_n_params(net.m) * sizeof(float);
+        float *before = qn_test_read(net.m, qn_model_weights(net.m));
+        float *after = weights_after(&net, &seg, BATCH);
+        assert_memory_equal(after, before, bytes);
+        free(after);
+        free(before);
+        close_net(&net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,6 +520,7 @@ int main(void)
         cmocka_unit_test(gradients_do_not_depend_on_who_computes_them),
         cmocka_unit_test(statistics_are_those_of_the_documents_alone),
         cmocka_unit_test(batch_norm_sees_real_rows_alone),
+        cmocka_unit_test(padding_alone_moves_no_running_statistics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
