@@ -61,6 +61,8 @@ enum qn_status qn_file_repair_lines(const char *path, struct qn_err *err);
 
 bool qn_path_exists(const char *path);
 bool qn_path_is_dir(const char *path);
+/* A pipe, a socket or a device: opening or reading one may never end. */
+bool qn_path_is_special(const char *path);
 char *qn_path_join(const char *a, const char *b); /* absolute b wins */
 /* The last component, pointing into path: "b" of "a/b", "b/" of "a/b/". */
 const char *qn_path_base(const char *path);

@@ -26,6 +26,12 @@ bool qn_path_is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool qn_path_is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 char *qn_path_join(const char *a, const char *b)
 {
     if (b[0] == '/' || a[0] == '\0') {

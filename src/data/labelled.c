@@ -15,6 +15,9 @@
 static const char *const class_names[] = {"neg", "pos"};
 #define N_CLASSES ((int)(sizeof class_names / sizeof *class_names))
 
+/* U+FEFF, with which some programs begin a file. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 /* Where the first byte stands that is no UTF-8; false: all of it is. */
 static bool find_bad_byte(const char *text, size_t len, size_t *at)
 {
@@ -44,17 +47,16 @@ static bool parse_label(const char *s, size_t len, int32_t *out)
     return false;
 }
 
-/* What was found in the place of a label: a front of it, and nothing in it that
- * a terminal would obey. */
+/* With a front of what was found in the place of a label, also behind a NUL. */
 static enum qn_status fail_label(const char *s, size_t len, struct qn_err *err)
 {
-    char *whole = qn_xstrndup(s, len);
-    char shown[24];
-    qn_copy_text(shown, sizeof shown, whole);
-    for (char *c = shown; *c != '\0'; c++) {
-        *c = (unsigned char)*c < ' ' || *c == '\x7f' ? '?' : *c;
+    char front[32], shown[24];
+    size_t n = len < sizeof front - 1 ? len : sizeof front - 1;
+    for (size_t i = 0; i < n; i++) {
+        front[i] = s[i] != '\0' ? s[i] : '?';
     }
-    free(whole);
+    front[n] = '\0';
+    qn_copy_text(shown, sizeof shown, front);
     return qn_fail(err, QN_EFORMAT,
                    "the label is \"%s\", must be 0 or neg, 1 or pos", shown);
 }
@@ -85,11 +87,10 @@ static enum qn_status parse_line(const char *line, size_t len,
     return QN_OK;
 }
 
-static size_t count_lines(const struct qn_bytes *text)
+static size_t count_lines(const char *at, const char *end)
 {
     size_t n = 0;
-    const char *end = text->data + text->len;
-    for (const char *at = text->data; at < end; n++) {
+    for (; at < end; n++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         at = newline != NULL ? newline + 1 : end;
     }
@@ -100,8 +101,10 @@ static enum qn_status parse_lines(const struct qn_bytes *text,
                                   struct qn_labelled *l, struct qn_err *err)
 {
     const char *end = text->data + text->len;
-    l->docs = qn_xcalloc(count_lines(text), sizeof *l->docs);
-    for (const char *at = text->data; at < end;) {
+    const char *at = text->data;
+    at += qn_starts_with(at, BYTE_ORDER_MARK) ? strlen(BYTE_ORDER_MARK) : 0;
+    l->docs = qn_xcalloc(count_lines(at, end), sizeof *l->docs);
+    while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *line_end = newline != NULL ? newline : end;
         enum qn_status status =
@@ -164,7 +167,10 @@ static enum qn_status read_document(struct folder *f, int label,
     char *path = qn_path_join(f->l->path, below);
     struct qn_bytes text = {0};
     size_t at;
-    enum qn_status status = qn_file_read(path, &text, err);
+    enum qn_status status =
+        qn_path_is_special(path)
+            ? qn_fail(err, QN_EFORMAT, "%s: is not a regular file", path)
+            : qn_file_read(path, &text, err);
     if (status == QN_OK && find_bad_byte(text.data, text.len, &at)) {
         status =
             qn_fail(err, QN_EFORMAT, "%s: invalid UTF-8 at byte %zu", path, at);

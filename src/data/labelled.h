@@ -4,7 +4,8 @@
  * one document a .txt file, taken in the order of their names, neg first; other
  * names in it are ignored. A file, x or x.gz, holds one document a line:
  * label TAB rating TAB text, split on the first two tabs only; the label is 0
- * or neg, 1 or pos; the rating is not used. Documents are UTF-8.
+ * or neg, 1 or pos; the rating is not used. Documents are UTF-8; a byte order
+ * mark before a file's first label is skipped.
  */
 #ifndef QN_DATA_LABELLED_H
 #define QN_DATA_LABELLED_H

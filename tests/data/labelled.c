@@ -6,6 +6,8 @@
 #include "base/rng.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static enum qn_status try_read(const char *path, struct qn_labelled *l,
                                struct qn_err *err)
@@ -110,6 +112,8 @@ static void mistakes_in_a_file_name_the_line(void **state)
         w, "positively\x1b[31m much so\t1\ta\n",
         ": line 1: the label is \"positively?[31m much so\", must be 0 or neg, "
         "1 or pos");
+    check_bad_file(w, "0\x7f\t1\ta\n",
+                   ": line 1: the label is \"0?\", must be 0 or neg, 1 or pos");
     check_bad_file(w, "0\t1 a\n",
                    ": line 1: has fewer than two tabs, must be label TAB "
                    "rating TAB text");
@@ -122,6 +126,57 @@ static void mistakes_in_a_file_name_the_line(void **state)
     check_bad_file(w, "0\t1\ta\xc3\n1\t1\tb\n",
                    ": line 1: invalid UTF-8 at its byte 5");
     check_bad_file(w, "", ": is empty, holds no documents");
+}
+
+static void a_nul_in_a_label_is_seen(void **state)
+{
+    struct world *w = *state;
+    static const char text[] = "0\0\t1\ta\n";
+    char *path = in(w, "d.tsv");
+    assert_int_equal(qn_file_write(path, text, sizeof text - 1, NULL), QN_OK);
+    check_refused_path(
+        path, ": line 1: the label is \"0?\", must be 0 or neg, 1 or pos");
+    free(path);
+}
+
+/* Programs of Windows begin a file with one. */
+static void a_byte_order_mark_is_no_part_of_a_label(void **state)
+{
+    struct world *w = *state;
+    char *path = put(w, "d.tsv",
+                     "\xef\xbb\xbf"
+                     "1\t\ta\n0\t\tb\n");
+    struct qn_labelled l = read_whole(path);
+    assert_int_equal(l.n, 2);
+    check_doc(&l, 0, 1, "a", "line 1");
+    check_doc(&l, 1, 0, "b", "line 2");
+    qn_labelled_fini(&l);
+    free(path);
+    check_bad_file(w, "\xef\xbb\xbf", ": is empty, holds no documents");
+    check_bad_file(w,
+                   "0\t\ta\n\xef\xbb\xbf"
+                   "2\t\tb\n",
+                   ": line 2: the label is \"\xef\xbb\xbf"
+                   "2\", must be 0 or "
+                   "neg, 1 or pos");
+}
+
+/* Reading a pipe waits for somebody who writes, perhaps for ever. */
+static void a_folder_of_what_is_no_file_is_refused(void **state)
+{
+    struct world *w = *state;
+    make_folder(w, "set/neg");
+    make_folder(w, "set/pos");
+    put_in(w, "set/neg/1.txt", "x");
+    char *path = in(w, "set");
+    char *odd = in(w, "set/pos/1.txt");
+    assert_int_equal(symlink("/dev/null", odd), 0);
+    check_refused_path(path, "/pos/1.txt: is not a regular file");
+    assert_int_equal(unlink(odd), 0);
+    assert_int_equal(mkfifo(odd, 0600), 0);
+    check_refused_path(path, "/pos/1.txt: is not a regular file");
+    free(odd);
+    free(path);
 }
 
 static void a_folder_is_read_by_name_and_class(void **state)
@@ -235,6 +290,9 @@ int main(void)
         IN_WORLD(a_line_is_a_document_split_at_two_tabs),
         IN_WORLD(a_packed_file_has_the_sum_of_its_text),
         IN_WORLD(mistakes_in_a_file_name_the_line),
+        IN_WORLD(a_nul_in_a_label_is_seen),
+        IN_WORLD(a_byte_order_mark_is_no_part_of_a_label),
+        IN_WORLD(a_folder_of_what_is_no_file_is_refused),
         IN_WORLD(a_folder_is_read_by_name_and_class),
         IN_WORLD(a_folder_wants_both_classes),
         cmocka_unit_test(a_text_without_labels_is_refused),
