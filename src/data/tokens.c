@@ -103,8 +103,8 @@ static bool is_letter(char c)
 }
 
 /* Bytes of the white space at text: ASCII's, no-break space, those from U+2000
- * to U+200A, the separators of lines and paragraphs and the ideographic space.
- */
+ * to U+200A, the separators of lines and paragraphs, the ideographic space, and
+ * the byte order mark, which is none but begins many a text. */
 static size_t blank_len(const char *text, size_t len)
 {
     if (*text == ' ' || (*text >= '\t' && *text <= '\r')) {
@@ -118,7 +118,9 @@ static size_t blank_len(const char *text, size_t len)
         bool space = last >= 0x80 && last <= 0x8a;
         return space || last == 0xa8 || last == 0xa9 ? 3 : 0;
     }
-    return begins(text, len, "\xe3\x80\x80") ? 3 : 0;
+    bool other =
+        begins(text, len, "\xe3\x80\x80") || begins(text, len, "\xef\xbb\xbf");
+    return other ? 3 : 0;
 }
 
 /* Bytes of the HTML line break at text: <br>, <br/>, <br />. */

@@ -57,6 +57,7 @@ static void white_space_parts_words_and_is_none(void **state)
     check("  one\ttwo\r\nthree  ", "one two three");
     check("a\xc2\xa0z\xc2\xa0y\xe2\x80\x8ax\xe2\x80\xa8w\xe3\x80\x80v",
           "a z y x w v");
+    check("\xef\xbb\xbf\"Fine\" \xef\xbb\xbf it is", "`` Fine '' it is");
     /* Of no width, and no letter at all: not white space. */
     check("a\xe2\x80\x8bz \xe2\x80z", "a\xe2\x80\x8bz \xe2\x80z");
 }
