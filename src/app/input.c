@@ -33,13 +33,20 @@ void qn_input_close(struct qn_input *l)
     qn_str_free(&l->line);
 }
 
-/* More bytes into the empty buffer; n is 0 at the file's end. */
+static enum qn_status check_signal(struct qn_err *err)
+{
+    return qn_interrupted() ? qn_fail(err, QN_ESTOPPED, "stopped on request")
+                            : QN_OK;
+}
+
+/* More bytes into the empty buffer. */
 static enum qn_status fill(struct qn_input *l, struct qn_err *err)
 {
     ssize_t n;
     do {
-        if (qn_interrupted()) {
-            return qn_fail(err, QN_ESTOPPED, "stopped on request");
+        enum qn_status status = check_signal(err);
+        if (status != QN_OK) {
+            return status;
         }
         n = read(l->fd, l->buf, sizeof l->buf);
     } while (n < 0 && errno == EINTR);
@@ -48,6 +55,7 @@ static enum qn_status fill(struct qn_input *l, struct qn_err *err)
     }
     l->at = 0;
     l->n = (size_t)n;
+    l->ended = n == 0;
     return QN_OK;
 }
 
@@ -66,21 +74,23 @@ static bool take(struct qn_input *l)
 
 enum qn_status qn_input_next(struct qn_input *l, bool *more, struct qn_err *err)
 {
-    bool any = false;
+    bool any = false; /* a last line may lack its newline */
     bool whole = false;
     qn_str_clear(&l->line);
     qn_str_add(&l->line, ""); /* an empty line is a text, not NULL */
     l->cut = false;
-    while (!whole) {
-        enum qn_status status = l->at == l->n ? fill(l, err) : QN_OK;
-        if (status != QN_OK) {
-            return status;
+    /* What is in the buffer may be the work of minutes. */
+    enum qn_status status = check_signal(err);
+    while (status == QN_OK && !whole && !l->ended) {
+        if (l->at < l->n) {
+            any = true;
+            whole = take(l);
+        } else {
+            status = fill(l, err);
         }
-        if (l->n == 0) {
-            break; /* a last line may lack its newline */
-        }
-        any = true;
-        whole = take(l);
+    }
+    if (status != QN_OK) {
+        return status;
     }
     struct qn_str *line = &l->line;
     if (line->len > 0 && line->text[line->len - 1] == '\r') {

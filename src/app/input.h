@@ -1,7 +1,8 @@
 /* input.h - a file or standard input, a line at a time, in bounded memory.
  *
- * Unlike base/lines.h it gives a line as soon as it is there, since a person
- * may be typing, and a signal ends the waiting. */
+ * base/lines.h, which reads on until it has a piece of a file, cannot do what
+ * is wanted here: give a line as soon as it is there, since a person may be
+ * typing, and end at a signal. */
 #ifndef QN_APP_INPUT_H
 #define QN_APP_INPUT_H
 
@@ -15,6 +16,7 @@ struct qn_input {
     struct qn_str line; /* the newest, without its end ("\n" or "\r\n") */
     bool cut;           /* it was longer than QN_INPUT_MAX */
     int64_t number;     /* counted from 1 */
+    bool ended;         /* a terminal has an end each time it is asked */
     size_t at, n;       /* read so far of the n bytes that are in buf */
     char buf[1 << 16];
 };

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,6 +239,24 @@ static void a_file_that_holds_no_texts_is_refused(void **state)
     expect("stats a --text empty", 2, "stats takes no option --text");
 }
 
+/* The program waits for room in the pipe, far from the end of the texts. */
+static void a_signal_ends_the_work_between_two_texts(void **state)
+{
+    (void)state;
+    enum { N_TEXTS = 10000 };
+    char line[256];
+    int n = 0;
+    free(quern_out(LEARN));
+    assert_int_equal(sh("yes good | head -n %d >t", N_TEXTS), 0);
+    struct child c = child_start("eval a --text t");
+    while (fgets(line, sizeof line, c.out) != NULL) {
+        assert_true(n++ > 0 || kill(c.pid, SIGTERM) == 0);
+    }
+    assert_int_equal(child_end(&c), 1);
+    assert_in_range(n, 1, N_TEXTS - 1);
+    assert_int_equal(sh("echo 'quern: stopped on request' | cmp - .err"), 0);
+}
+
 static void each_kind_of_run_refuses_the_questions_of_the_other(void **state)
 {
     (void)state;
@@ -365,6 +384,7 @@ int main(void)
         WITH_SHELL(judgements_as_json_have_the_number_of_their_line),
         WITH_SHELL(what_is_no_text_has_its_sentence_and_the_rest_goes_on),
         WITH_SHELL(a_file_that_holds_no_texts_is_refused),
+        WITH_SHELL(a_signal_ends_the_work_between_two_texts),
         WITH_SHELL(each_kind_of_run_refuses_the_questions_of_the_other),
         WITH_SHELL(a_folder_of_documents_is_learnt_from),
         WITH_SHELL(wrong_data_is_refused_and_leaves_nothing),
