@@ -422,17 +422,23 @@ static const float *block_grads(const struct lstm_job *job,
            row_index(job, block->first, block->from) * job->outputs;
 }
 
-/* Summed per block first: shorter sums round less. */
+/* Summed some rows at a time: shorter sums round less. */
 static void bias_grad(const struct lstm_job *job, const struct qn_block *block,
                       int slice)
 {
+    enum { AT_ONCE = 64 };
+    size_t n = job->outputs;
     float *db =
         task_work(job, slice) + job->product_work + 2 * job->states_work;
     const float *da = block_grads(job, block);
-    memset(db, 0, job->outputs * sizeof *db);
-    for (int r = 0; r < block->sequences * block->steps; r++)
-        job->kernels->add(db, da + (size_t)r * job->outputs, job->outputs);
-    job->kernels->add(qn_partials_bias(&job->ih, slice), db, job->outputs);
+    int rows = block->sequences * block->steps;
+    for (int r = 0; r < rows; r++) {
+        if (r % AT_ONCE == 0)
+            memset(db, 0, n * sizeof *db);
+        job->kernels->add(db, da + (size_t)r * n, n);
+        if (r % AT_ONCE == AT_ONCE - 1 || r == rows - 1)
+            job->kernels->add(qn_partials_bias(&job->ih, slice), db, n);
+    }
 }
 
 /* The h[t-1] of the block's rows as a matrix [rows, H]: but for step 0 they lie
