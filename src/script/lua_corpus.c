@@ -1,9 +1,12 @@
 /* lua_corpus.c - qn.corpus and qn.labelled: specs of data that is read once. */
+#include "data/source.h"
 #include "data/vectors.h"
 #include "script/lua_settings.h"
 #include "script/lua_spec.h"
 #include "script/state.h"
 #include "train/text.h"
+
+#include <stdlib.h>
 
 /* --- facts --------------------------------------------------------------- */
 
@@ -70,6 +73,31 @@ bool qn_lua_push_fact(lua_State *L, const struct qn_lua_spec *spec,
         lua_getfield(L, -1, name);
     }
     return true;
+}
+
+/* --- files --------------------------------------------------------------- */
+
+/* The file's one true path, the caller's to free; NULL when it is not there. */
+static char *true_path(const char *given, const char *data_dir)
+{
+    char *path = NULL;
+    if (qn_source_find(given, data_dir, &path, NULL) != QN_OK) {
+        return NULL;
+    }
+    char *resolved = realpath(path, NULL);
+    free(path);
+    return resolved;
+}
+
+bool qn_lua_same_file(lua_State *L, const char *a, const char *b)
+{
+    const char *data_dir = qn_lab_env(qn_script_of(L)->lab)->data_dir;
+    char *one = true_path(a, data_dir);
+    char *other = true_path(b, data_dir);
+    bool same = one != NULL && other != NULL && qn_str_eq(one, other);
+    free(one);
+    free(other);
+    return same;
 }
 
 /* --- reading ------------------------------------------------------------- */

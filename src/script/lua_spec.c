@@ -227,6 +227,21 @@ static int spec_newindex(lua_State *L)
                          luaL_tolstring(L, 2, NULL));
 }
 
+/* Whether a key has the same value in both; of paths, whether they name one
+ * file. */
+static bool same_value(lua_State *L, const struct qn_key_info *info,
+                       const struct qn_lua_spec *a, const struct qn_lua_spec *b)
+{
+    const char *one = qn_lua_push_setting_text(L, &a->spec, info->key);
+    const char *other = qn_lua_push_setting_text(L, &b->spec, info->key);
+    bool path =
+        info->type == QN_KEY_PATH || info->type == QN_KEY_PATH_OR_FRACTION;
+    bool same =
+        qn_str_eq(one, other) || (path && qn_lua_same_file(L, one, other));
+    lua_pop(L, 2);
+    return same;
+}
+
 static int spec_eq(lua_State *L)
 {
     const struct qn_lua_spec *a = qn_lua_test_spec(L, 1);
@@ -236,12 +251,9 @@ static int spec_eq(lua_State *L)
         same = a->spec.task == b->spec.task; /* a text is no documents */
     }
     for (int i = 0; same && i < qn_n_keys(); i++) {
-        const char *key = qn_key_at(i)->key;
-        if (qn_lua_below(key, a->prefix) != NULL) {
-            qn_lua_push_setting_text(L, &a->spec, key);
-            qn_lua_push_setting_text(L, &b->spec, key);
-            same = lua_rawequal(L, -1, -2) != 0;
-            lua_pop(L, 2);
+        const struct qn_key_info *info = qn_key_at(i);
+        if (qn_lua_below(info->key, a->prefix) != NULL) {
+            same = same_value(L, info, a, b);
         }
     }
     lua_pushboolean(L, same);

@@ -45,6 +45,9 @@ const char *const *qn_lua_facts(const struct qn_lua_spec *spec);
  * false when this is the name of none. */
 bool qn_lua_push_fact(lua_State *L, const struct qn_lua_spec *spec,
                       const char *name);
+/* Whether two paths of data, as settings have them, name one file that is
+ * there: a run keeps the whole path of a file it was not given so. */
+bool qn_lua_same_file(lua_State *L, const char *a, const char *b);
 
 /* lua_params.c */
 int qn_lua_spec_params(lua_State *L);
