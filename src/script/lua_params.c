@@ -19,6 +19,13 @@ static void free_list(void *p)
     free(p);
 }
 
+/* The corpus at index 2, or NULL when there is none. */
+static const struct qn_lua_spec *test_corpus(lua_State *L)
+{
+    const struct qn_lua_spec *data = qn_lua_test_spec(L, 2);
+    return data != NULL && qn_str_eq(data->prefix, "data") ? data : NULL;
+}
+
 /* Word vectors that are not trained are no parameters. */
 static bool has_own_vectors(const struct qn_lua_spec *spec)
 {
@@ -29,10 +36,9 @@ static bool has_own_vectors(const struct qn_lua_spec *spec)
  * the spec of a whole run says. */
 static int check_symbols(lua_State *L, const struct qn_lua_spec *spec)
 {
-    const struct qn_lua_spec *data = qn_lua_test_spec(L, 2);
     int whole = 0;
     lua_Integer n = lua_tointegerx(L, 2, &whole);
-    if (data != NULL && qn_str_eq(data->prefix, "data")) {
+    if (test_corpus(L) != NULL) {
         qn_interrupt_needs_result(L);
         lua_getfield(L, 2, "symbols");
         n = lua_tointeger(L, -1);
@@ -93,9 +99,16 @@ int qn_lua_spec_params(lua_State *L)
                              spec->prefix);
     }
     int symbols = check_symbols(L, spec);
+    const struct qn_lua_spec *data = test_corpus(L);
+    struct qn_spec values = spec->spec;
+    if (data != NULL && spec->prefix[0] != '\0') {
+        /* A model by itself is for what the corpus is for. */
+        values.task = data->spec.task;
+        values.data = data->spec.data;
+    }
     struct qn_lua_box *box = qn_lua_box(L, free_list);
     struct qn_shapes *list = qn_xcalloc(1, sizeof *list);
-    qn_shapes_init(list, &spec->spec, symbols);
+    qn_shapes_init(list, &values, symbols);
     box->p = list;
     lua_createtable(L, 0, 3);
     set_count(L, "all", list->all);

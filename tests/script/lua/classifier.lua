@@ -24,7 +24,6 @@ assert(not ok and e.message:find("data.fold", 1, true), tostring(e))
 local nothing, message, code = qn.labelled{ train = "nowhere.tsv" }
 assert(nothing == nil and code == "not_found" and message:find("nowhere.tsv", 1, true))
 
-
 -- Vectors as fastText writes them: a line of sizes, a space at each line's end.
 local folder = TEXT:match("^(.*)/")
 local file = assert(io.open(folder .. "/fast.txt", "w"))
@@ -115,3 +114,8 @@ assert(tostring(rows):match("^name +state +step +best +at +accuracy\n"), tostrin
 -- Parameters do not hang on the words.
 assert(run.config:params().all == run.config:params(100).all)
 assert(qn.preset("sentiment/drelu-256"):params().all == 2192641)
+local model = qn.qrnn(small.model)
+assert(model:params(data).all == run.config:params().all)
+assert(model:params(learnt).tensors[1].name == "embedding.weight")
+assert(model:params(learnt).trainable == model:params(data).trainable + 9 * 6)
+assert(model:params(text).all > model:params(text.symbols - 1).all)
