@@ -62,11 +62,22 @@ local MATTERS = {
   "task", "data", "model", "loss", "optim", "batch", "seq", "epochs", "steps",
 }
 
+-- And what says which of its checkpoints is the best.
+local CHOOSES = {
+  { "eval", "every" }, { "eval", "limit" }, { "checkpoint", "metric" },
+}
+
 -- Which of these a run has otherwise than the preset, as text; "" for none.
 local function differing(run, preset)
   local config, keys = run.config, {}
   for _, key in ipairs(MATTERS) do
     if config[key] ~= preset[key] then keys[#keys + 1] = key end
+  end
+  for _, key in ipairs(CHOOSES) do
+    local group, name = key[1], key[2]
+    if config[group][name] ~= preset[group][name] then
+      keys[#keys + 1] = group .. "." .. name
+    end
   end
   return table.concat(keys, ", ")
 end
@@ -353,34 +364,54 @@ local function sentiment_lines(options)
   return lines
 end
 
--- A run of this spec: one that is whole or trains in this session, or a new one.
-local function fold_run(label, spec, options)
-  local name = spec.name:gsub("%-%*$", "")
-  local run = not options.train and find_trained(label, name, spec, function(r)
+-- What the test split says of a run's best checkpoint, once it has ended; or
+-- nil, message, code.
+local function test_best(run)
+  local ended, message, code = run:wait()
+  if not ended then return nil, message, code end
+  return run:evaluate("test", { checkpoint = "best" })
+end
+
+-- A run of this spec that is whole or trains in this session, and its test; nil
+-- when there is none, or nil, message, code.
+local function find_fold(label, name, spec)
+  local run = find_trained(label, name, spec, function(r)
     return r.config.data.fold == spec.data.fold
   end)
-  if run then
-    print(("%s: run %s is %s"):format(label, run.run, run.state))
-    return run
-  end
+  if not run then return end
+  print(("%s: run %s is %s"):format(label, run.run, run.state))
+  local tested, message, code = test_best(run)
+  if tested and tested.step == run.best.step then return run, tested end
+  if not tested and code ~= "not_found" then return nil, message, code end
+  print(("%s: run %s has lost its best checkpoint: not taken")
+    :format(label, run.run))
+end
+
+-- A new run of this spec and its test; or nil, message, code.
+local function train_fold(label, name, spec)
   print(("%s: training %s"):format(label, name))
-  return qn.train(spec)
+  local run, message, code = qn.train(spec)
+  if not run then return nil, message, code end
+  local tested
+  tested, message, code = test_best(run)
+  if not tested then return nil, message, code end
+  return run, tested
 end
 
 -- Accuracies in percent of one fold, from the best checkpoint; or nil, message,
 -- code.
 local function measure_fold(line, k, options)
-  local label = ("%s, fold %d"):format(line.name, k)
-  local run, message, code = fold_run(label, line.specs[k], options)
-  if not run then return nil, label .. ": " .. message, code end
-  local ok
-  ok, message, code = run:wait()
-  if not ok then return nil, label .. ": " .. message, code end
-  ok, message, code = run:evaluate("test", { checkpoint = "best" })
-  if not ok then return nil, label .. ": " .. message, code end
+  local label, spec = ("%s, fold %d"):format(line.name, k), line.specs[k]
+  local name = spec.name:gsub("%-%*$", "")
+  local run, tested, code
+  if not options.train then run, tested, code = find_fold(label, name, spec) end
+  if not run and not code then
+    run, tested, code = train_fold(label, name, spec)
+  end
+  if not run then return nil, label .. ": " .. tested, code end
   local valid = run.best and run.best.accuracy
   return {
-    run = run.run, step = ok.step, accuracy = 100 * ok.accuracy,
+    run = run.run, step = tested.step, accuracy = 100 * tested.accuracy,
     valid = valid and 100 * valid,
     minutes_per_epoch = run.seconds / 60 / run.epoch,
   }

@@ -1,6 +1,7 @@
 -- The paper's table 1 from tiny runs of the presets, trained and then found.
 local here = arg[0]:match("^(.*)/")
 local small = dofile(here .. "/documents.lua")
+local folder = TEXT:match("^(.*)/")
 local real_print, printed = print, {}
 
 local function with_record(f, ...)
@@ -71,6 +72,13 @@ assert(#one == 1 and one[1].sd == nil and one[1].ours == rows[1].folds[1].accura
 assert(once:find("1 of 5 folds", 1, true), once)
 assert(once:find("\ndrelu%-256 +91%.0 %+%-0%.2 +%d+%.%d%d +[+-]%d"), once)
 
+-- By another name a file is the same one.
+changes.data = { train = folder .. "/documents.tsv", test = small.data.test,
+                 vectors = folder .. "/./vectors.txt" }
+again = with_record(table_1, { folds = 1, names = { "drelu-256" }, changes = changes })
+assert(#qn.runs() == 4 and not again:find("training"), again)
+changes.data = small.data
+
 -- Other settings, runs that are not whole, and train = true: new ones.
 changes.epochs = 3
 text = with_record(table_1, { folds = 1, names = { "drelu-256" }, changes = changes })
@@ -88,6 +96,26 @@ assert(qn.run(one[1].folds[1].run).step == 1 and #qn.runs() == 7, text)
 text, same = with_record(table_1, { folds = 1, names = { "delu-256" }, changes = changes })
 assert(#qn.runs() == 7 and same[1].ours == one[1].ours, text)
 changes.stop = nil
+
+-- The best by another measure is another checkpoint.
+local asked = { folds = 1, names = { "delu-256" }, changes = changes }
+changes.checkpoint = { metric = "valid.loss" }
+with_record(table_1, asked)
+assert(#qn.runs() == 8)
+changes.checkpoint = nil
+text, one = with_record(table_1, asked)
+assert(#qn.runs() == 9 and text:find(
+  "has other settings (checkpoint.metric): not taken", 1, true), text)
+
+-- And a run without its best checkpoint stands for nothing.
+local fold = one[1].folds[1]
+local best = ("%s/checkpoints/%d"):format(qn.run(fold.run).dir, fold.step)
+for _, name in ipairs { "/metric", "/model.safetensors", "/state.safetensors", "" } do
+  assert(os.remove(best .. name))
+end
+text, same = with_record(table_1, asked)
+assert(#qn.runs() == 10 and same[1].folds[1].run ~= fold.run, text)
+assert(text:find("has lost its best checkpoint: not taken", 1, true), text)
 
 -- The authors' code has the paper's line, too.
 local _, code = with_record(table_1, {
