@@ -51,5 +51,7 @@ int qn_nearest(const char *word, const char *const *names, int n);
 int qn_utf8_decode(const char *s, size_t len, uint32_t *code);
 /* Encode into out (room for 4); returns the bytes written. */
 int qn_utf8_encode(uint32_t code, char *out);
+/* U+FEFF in UTF-8, with which some programs begin a file. */
+#define QN_BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 #endif

@@ -15,9 +15,6 @@
 static const char *const class_names[] = {"neg", "pos"};
 #define N_CLASSES ((int)(sizeof class_names / sizeof *class_names))
 
-/* U+FEFF, with which some programs begin a file. */
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"
-
 /* Where the first byte stands that is no UTF-8; false: all of it is. */
 static bool find_bad_byte(const char *text, size_t len, size_t *at)
 {
@@ -102,7 +99,9 @@ static enum qn_status parse_lines(const struct qn_bytes *text,
 {
     const char *end = text->data + text->len;
     const char *at = text->data;
-    at += qn_starts_with(at, BYTE_ORDER_MARK) ? strlen(BYTE_ORDER_MARK) : 0;
+    if (qn_starts_with(at, QN_BYTE_ORDER_MARK)) {
+        at += strlen(QN_BYTE_ORDER_MARK);
+    }
     l->docs = qn_xcalloc(count_lines(at, end), sizeof *l->docs);
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));

@@ -8,6 +8,7 @@
 #include "data/tokens.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,8 +119,8 @@ static size_t blank_len(const char *text, size_t len)
         bool space = last >= 0x80 && last <= 0x8a;
         return space || last == 0xa8 || last == 0xa9 ? 3 : 0;
     }
-    bool other =
-        begins(text, len, "\xe3\x80\x80") || begins(text, len, "\xef\xbb\xbf");
+    bool other = begins(text, len, "\xe3\x80\x80") ||
+                 begins(text, len, QN_BYTE_ORDER_MARK);
     return other ? 3 : 0;
 }
 

@@ -121,10 +121,17 @@ static bool looks_like_number(struct piece p)
     return false;
 }
 
-/* The line without the CR of a CR LF and the space that fastText leaves. */
+/* The line without a byte order mark before it, the CR of a CR LF and the space
+ * that fastText leaves. */
 static struct piece trimmed(const struct qn_line *line)
 {
+    static const char mark[] = QN_BYTE_ORDER_MARK;
+    const size_t n_mark = sizeof mark - 1;
     struct piece p = {line->text, line->len};
+    if (line->number == 1 && p.len >= n_mark &&
+        memcmp(p.text, mark, n_mark) == 0) {
+        p = (struct piece){p.text + n_mark, p.len - n_mark};
+    }
     while (p.len > 0 &&
            (p.text[p.len - 1] == '\r' || p.text[p.len - 1] == ' ')) {
         p.len--;
@@ -143,12 +150,16 @@ static bool cut_field(struct piece *p, struct piece *field)
     return true;
 }
 
-/* How many numbers end the line, which begins with a word at least. */
+/* How many numbers end the line, which begins with a word at least; 0 where two
+ * spaces stand before them. */
 static int count_numbers(struct piece p)
 {
     int n = 0;
     struct piece field;
-    while (cut_field(&p, &field) && looks_like_number(field)) {
+    while (cut_field(&p, &field)) {
+        if (!looks_like_number(field)) {
+            return field.len > 0 ? n : 0;
+        }
         n++;
     }
     return n;
@@ -183,8 +194,8 @@ static bool has_letters_of_number(struct piece p)
 }
 
 /* The word of a line that ends with 'width' fields like numbers. A word of
- * several parts is none when its last part is a number: the line then has too
- * many of them. */
+ * several parts is none when its last part is a number, for the line then has
+ * too many of them, or nothing, for two spaces part nothing. */
 static bool find_word(struct piece line, int width, struct piece *word)
 {
     struct piece field;
@@ -194,9 +205,11 @@ static bool find_word(struct piece line, int width, struct piece *word)
         }
     }
     *word = line;
+    if (!cut_field(&line, &field)) {
+        return line.len > 0;
+    }
     float v;
-    return line.len > 0 &&
-           !(cut_field(&line, &field) && parse_number(field, &v));
+    return field.len > 0 && !parse_number(field, &v);
 }
 
 /* The numbers that end the line into the scratch row. */
@@ -264,7 +277,7 @@ static enum qn_status check_width(const struct reading *r, struct qn_err *err)
     if (width == 0) {
         return qn_fail(err, QN_EFORMAT,
                        "%s: holds no word vectors: its lines are no word and "
-                       "numbers",
+                       "numbers with single spaces between",
                        r->path);
     }
     return qn_fail(err, QN_EFORMAT,

@@ -171,6 +171,20 @@ static void a_header_is_skipped(void **state)
     check_found(w, (struct request){"v", 2, {"7"}}, "7: 1 2");
 }
 
+static void a_byte_order_mark_is_no_part_of_a_word(void **state)
+{
+    struct world *w = *state;
+    check_pair(w,
+               "\xef\xbb\xbf"
+               "a 1 2\nb 3 4\n",
+               "a: 1 2, b: 3 4");
+    check_pair(w,
+               "\xef\xbb\xbf"
+               "2 2\na 1 2\n",
+               "a: 1 2");
+    assert_int_equal(w->n_heard, 0);
+}
+
 static void a_word_may_hold_spaces(void **state)
 {
     struct world *w = *state;
@@ -199,6 +213,10 @@ static void ragged_lines_are_left_out_and_counted(void **state)
     struct world *w = *state;
     check_pair(w, "x 1 2\na 1\nb 1 2 3\nc 3 4\n1 2\n\n 1 2\nx 1 2\n", "c: 3 4");
     check_heard(w, "left out 5 lines that are no word and 2 numbers, the "
+                   "first is line 2");
+    /* A word does not end with a space. */
+    check_pair(w, "b 1 2\na  1 2\n  1 2\nc 3 4\n", "b: 1 2, c: 3 4");
+    check_heard(w, "left out 2 lines that are no word and 2 numbers, the "
                    "first is line 2");
     /* Those of words that nobody wants as well. */
     check_pair(w, "a 1 2\nx 1\ny 1 z\ny 1  2\nx 1 2\nx 3 4\n", "a: 1 2");
@@ -332,10 +350,14 @@ static void a_file_without_vectors_is_an_error(void **state)
 {
     struct world *w = *state;
     static const char none[] =
-        "holds no word vectors: its lines are no word and numbers";
+        "holds no word vectors: its lines are no word and numbers with single "
+        "spaces between";
     check_bad(w, "", "is empty");
     check_bad(w, "\n", none);
     check_bad(w, "hello world\nhow are you\n", none);
+    check_bad(w, "a\t1\t2\nb\t3\t4\n", none);
+    check_bad(w, "a  1 2\nb  3 4\n", none);
+    check_bad(w, "a  1  2\nb  3  4\n", none);
     check_bad(w, "2 2\n", "no line is a word and 2 numbers");
     check_bad(w, "a 1 nan\n", "no line is a word and 2 numbers");
 }
@@ -351,8 +373,8 @@ static void a_binary_file_is_an_error(void **state)
     assert_int_equal(qn_file_write(path, bytes, sizeof bytes, NULL), QN_OK);
     free(path);
     check_format(w, 2,
-                 "holds no word vectors: its lines are no word and "
-                 "numbers");
+                 "holds no word vectors: its lines are no word and numbers "
+                 "with single spaces between");
 }
 
 static void a_line_beyond_all_bounds_is_left_out(void **state)
@@ -452,6 +474,7 @@ int main(void)
         IN_WORLD(a_packed_file_stands_in),
         IN_WORLD(line_ends_may_be_of_any_kind),
         IN_WORLD(a_header_is_skipped),
+        IN_WORLD(a_byte_order_mark_is_no_part_of_a_word),
         IN_WORLD(a_word_may_hold_spaces),
         IN_WORLD(any_bytes_may_be_a_word),
         IN_WORLD(the_first_line_of_a_word_holds),
