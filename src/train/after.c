@@ -57,15 +57,23 @@ void qn_trainer_tell_set(struct qn_trainer *t, const char *key,
     qn_trainer_note(t, &note, value);
 }
 
-/* By checkpoint.metric; of equal ones the earlier. */
+/* What checkpoint.metric looks at, turned so that less is better. A network
+ * whose output is not a number is right about documents of one label by chance:
+ * its accuracy does not count. */
+static double metric_of(const struct qn_spec *spec, double loss,
+                        double accuracy)
+{
+    bool by_accuracy = spec->checkpoint.metric == QN_VALID_ACCURACY;
+    return by_accuracy && !isnan(loss) ? -accuracy : loss;
+}
+
+/* Of equal ones the earlier is the best. */
 static bool is_best(const struct qn_trainer *t, const struct qn_evaluation *e)
 {
     const struct qn_progress *at = &t->at;
-    if (t->spec.checkpoint.metric == QN_VALID_ACCURACY) {
-        return !isnan(e->accuracy) &&
-               (isnan(at->best_accuracy) || e->accuracy > at->best_accuracy);
-    }
-    return !isnan(e->loss) && (isnan(at->best_loss) || e->loss < at->best_loss);
+    double now = metric_of(&t->spec, e->loss, e->accuracy);
+    double best = metric_of(&t->spec, at->best_loss, at->best_accuracy);
+    return !isnan(now) && (isnan(best) || now < best);
 }
 
 /* Take an evaluation into the counters and tell it. */
@@ -134,11 +142,9 @@ static struct qn_figures figures_of(const struct qn_trainer *t)
     if (at->eval_step != at->step) {
         return (struct qn_figures){(double)NAN, (double)NAN, (double)NAN};
     }
-    /* Less is to be better. */
-    double metric = t->spec.checkpoint.metric == QN_VALID_ACCURACY
-                        ? -at->eval_accuracy
-                        : at->eval_loss;
-    return (struct qn_figures){metric, at->eval_loss, at->eval_accuracy};
+    return (struct qn_figures){
+        metric_of(&t->spec, at->eval_loss, at->eval_accuracy), at->eval_loss,
+        at->eval_accuracy};
 }
 
 /* Write and commit; *folder is the checkpoint's, the caller's to free. The

@@ -101,10 +101,9 @@ static enum qn_status compute(struct qn_trainer *t, struct made *out,
 }
 
 /* On to the next segment; at an epoch's end the streams start anew, documents
- * after every segment. A step that
- * was not finite leaves all as it was before it, the running statistics and the
- * carried state included: the next segment then follows an older one, which is
- * better than NaN for ever. */
+ * after every segment. A step that was not finite leaves all as it was before
+ * it, the running statistics and the carried state included: the next segment
+ * then follows an older one, which is better than NaN for ever. */
 static void advance(struct qn_trainer *t, bool finite)
 {
     t->at.step++;

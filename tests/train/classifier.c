@@ -7,6 +7,7 @@
 #include "base/safetensors.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
+#include "store/checkpoints.h"
 #include "store/store.h"
 #include "train/trainer_self.h"
 
@@ -207,6 +208,33 @@ static void the_best_is_by_the_metric_that_was_asked_for(void **state)
         check_best(l, "checkpoint.metric=valid.accuracy", true);
     int64_t by_loss = check_best(l, "checkpoint.metric=valid.loss", false);
     assert_true(by_accuracy < by_loss);
+}
+
+/* Of a network that says nothing half the labels may be right by chance. */
+static void an_accuracy_without_a_loss_is_never_the_best(void **state)
+{
+    static const char *const settings[] = {"checkpoint.metric=valid.accuracy",
+                                           "eval.every=none", NULL};
+    struct qn_trainer *t = labelled_create(*state, settings);
+    struct labelled *l = *state;
+    struct qn_best best;
+    struct qn_err err;
+    fixture_run(t, 5);
+    size_t n = qn_model_weights(t->model).count;
+    float *bad = qn_xcalloc(n, sizeof *bad);
+    for (size_t i = 0; i < n; i++) {
+        bad[i] = NAN;
+    }
+    t->be->ops->write(t->be, qn_model_weights(t->model), bad);
+    free(bad);
+    assert_int_equal(qn_trainer_evaluate(t, &err), QN_OK);
+    const struct qn_note *eval = fixture_note(l->f, QN_NOTE_EVAL);
+    assert_true(isnan(eval->loss) && eval->accuracy > 0);
+    assert_false(eval->is_best);
+    assert_false(qn_trainer_best(t, &best));
+    assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
+    assert_true(isnan(qn_run_checkpoint_figures(qn_trainer_dir(t), 5).metric));
+    qn_trainer_free(t);
 }
 
 /* --- going on ------------------------------------------------------------ */
@@ -539,6 +567,7 @@ int main(void)
         CASE(accuracy_is_recorded),
         CASE(statistics_are_of_real_words),
         CASE(the_best_is_by_the_metric_that_was_asked_for),
+        CASE(an_accuracy_without_a_loss_is_never_the_best),
         CASE(a_cut_run_ends_byte_for_byte_like_an_uncut_one),
         CASE(so_does_one_of_another_kind),
         CASE(word_vectors_are_kept_once),
