@@ -68,19 +68,31 @@ static enum qn_status check_words(const struct document *d, struct qn_err *err)
     return QN_OK;
 }
 
+/* Words that the pass gets room for: texts that come after this one, and are
+ * somewhat longer, shall do with it as well. */
+static int room_for(int n, int max)
+{
+    int room = 64;
+    while (room < n) {
+        room *= 2; /* n is at most max, which is far from the end of ints */
+    }
+    return room < max ? room : max;
+}
+
 /* The log odds of label 1. */
 static enum qn_status read_logit(struct qn_measure *m, const struct document *d,
                                  float *logit, struct qn_err *err)
 {
-    struct qn_pass *pass;
-    enum qn_status status = qn_pass_new(m->model, 1, d->n, false, &pass, err);
+    enum qn_status status = qn_kept_pass_ready(
+        &m->one, m->model, 1, room_for(d->n, m->spec->data.max_words), err);
     if (status != QN_OK) {
         return status;
     }
+    struct qn_pass *pass = m->one.pass;
     struct qn_segment segment = {.ids = d->ids, .steps = d->n};
+    qn_pass_restart(pass);
     qn_pass_forward(pass, &segment);
     status = qn_pass_logits(pass, logit, err);
-    qn_pass_free(pass);
     if (status == QN_OK && !isfinite(*logit)) {
         status = qn_fail(err, QN_ESTATE,
                          "the network's output is not a number, so it says "

@@ -27,7 +27,8 @@ void qn_measure_free(struct qn_measure *m)
     if (m == NULL) {
         return;
     }
-    qn_pass_free(m->pass);
+    qn_pass_free(m->whole.pass);
+    qn_pass_free(m->one.pass);
     qn_stored_free(m->own);
     free(m);
 }
@@ -49,19 +50,16 @@ void qn_measure_set_interrupt(struct qn_measure *m, bool (*asked)(void *user),
     m->asked_user = user;
 }
 
-/* A pass of the batch that the spec wants now, as eval.batch may have changed,
- * with room for the longest segment. */
-static enum qn_status ready_pass(struct qn_measure *m, int batch, int steps,
-                                 struct qn_err *err)
+enum qn_status qn_kept_pass_ready(struct qn_kept_pass *kept,
+                                  struct qn_model *model, int batch, int steps,
+                                  struct qn_err *err)
 {
-    if (m->pass && m->batch == batch && m->steps >= steps) {
+    if (kept->pass && kept->batch == batch && kept->steps >= steps) {
         return QN_OK;
     }
-    qn_pass_free(m->pass);
-    m->pass = NULL;
-    m->batch = batch;
-    m->steps = steps;
-    return qn_pass_new(m->model, batch, steps, false, &m->pass, err);
+    qn_pass_free(kept->pass);
+    *kept = (struct qn_kept_pass){.batch = batch, .steps = steps};
+    return qn_pass_new(model, batch, steps, false, &kept->pass, err);
 }
 
 /* Whether the run has such a split; whether there is enough of it the feed will
@@ -85,7 +83,8 @@ static enum qn_status check_split(const struct qn_measure *m,
                    qn_split_name(split));
 }
 
-/* Everything for going through a split: its feed, a pass at its start. */
+/* Everything for going through a split: its feed, a pass at its start, of the
+ * batch that the spec wants now, as eval.batch may have changed. */
 static enum qn_status begin(struct qn_measure *m, enum qn_split split,
                             struct qn_feed **out, struct qn_err *err)
 {
@@ -93,8 +92,8 @@ static enum qn_status begin(struct qn_measure *m, enum qn_split split,
     int batch = spec->eval.batch > 0 ? spec->eval.batch : spec->batch;
     struct qn_feed *feed;
     enum qn_status status = QN_OK;
-    if (!m->corpus) {
-        status = qn_stored_text(m, err);
+    if (m->own) {
+        status = qn_stored_text(m, split, err);
     }
     if (status == QN_OK) {
         status = check_split(m, split, err);
@@ -106,12 +105,13 @@ static enum qn_status begin(struct qn_measure *m, enum qn_split split,
     if (status != QN_OK) {
         return status;
     }
-    status = ready_pass(m, batch, qn_feed_steps(feed), err);
+    status = qn_kept_pass_ready(&m->whole, m->model, batch, qn_feed_steps(feed),
+                                err);
     if (status != QN_OK) {
         qn_feed_free(feed);
         return status;
     }
-    qn_pass_restart(m->pass);
+    qn_pass_restart(m->whole.pass);
     *out = feed;
     return QN_OK;
 }
@@ -128,9 +128,9 @@ static enum qn_status forward(struct qn_measure *m,
         .n_real = portion->n_real,
     };
     if (probe != NULL) {
-        return qn_pass_forward_counting(m->pass, &segment, probe, err);
+        return qn_pass_forward_counting(m->whole.pass, &segment, probe, err);
     }
-    qn_pass_forward(m->pass, &segment);
+    qn_pass_forward(m->whole.pass, &segment);
     return QN_OK;
 }
 
@@ -149,9 +149,9 @@ static enum qn_status read_all(struct qn_measure *m, struct qn_feed *feed,
         if (status != QN_OK) {
             return status;
         }
-        qn_pass_carry(m->pass);
+        qn_pass_carry(m->whole.pass);
         if (qn_feed_starts_anew(feed)) {
-            qn_pass_restart(m->pass);
+            qn_pass_restart(m->whole.pass);
         }
     }
     return QN_OK;

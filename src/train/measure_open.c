@@ -156,19 +156,59 @@ enum qn_status qn_measure_open(const struct qn_train_env *env,
     return QN_OK;
 }
 
-enum qn_status qn_stored_text(struct qn_measure *m, struct qn_err *err)
+static bool has_file(const struct qn_spec *spec, enum qn_split split)
+{
+    return (split == QN_VALID && spec->data.valid[0] != '\0') ||
+           (split == QN_TEST && spec->data.test[0] != '\0');
+}
+
+/* The spec that reads no more than this split needs: its own file, or train
+ * with all that is cut from it. */
+static struct qn_spec spec_of_split(const struct qn_spec *spec,
+                                    enum qn_split split)
+{
+    struct qn_spec only = *spec;
+    if (split != QN_VALID) {
+        only.data.valid[0] = '\0';
+    }
+    if (split != QN_TEST) {
+        only.data.test[0] = '\0';
+    }
+    if (has_file(spec, split)) {
+        only.data.train[0] = '\0';
+        only.data.fold = (struct qn_fold){0};
+        only.data.valid_fraction = only.data.test_fraction = 0;
+    }
+    return only;
+}
+
+enum qn_status qn_stored_text(struct qn_measure *m, enum qn_split split,
+                              struct qn_err *err)
 {
     struct qn_stored *own = m->own;
+    if (own->corpus != NULL && own->is_read[split]) {
+        return QN_OK;
+    }
+    qn_corpus_free(own->corpus);
+    m->corpus = own->corpus = NULL;
+    struct qn_spec only = spec_of_split(&own->spec, split);
     enum qn_status status =
-        qn_text_open(&own->env, &own->spec, own->vocab, &own->corpus, err);
+        qn_text_open(&own->env, &only, own->vocab, &own->corpus, err);
     if (status != QN_OK) {
         return status;
     }
     m->corpus = own->corpus;
+    bool skip[QN_N_SPLITS];
+    for (int s = 0; s < QN_N_SPLITS; s++) {
+        own->is_read[s] = has_file(&own->spec, split)
+                              ? s == (int)split
+                              : !has_file(&own->spec, (enum qn_split)s);
+        skip[s] = own->other_text[s] || !own->is_read[s];
+    }
     /* A text that has changed can be measured, but not unsaid. */
     struct qn_err changed;
-    if (qn_code_check_data(own->run_path, own->corpus, own->other_text,
-                           &changed) != QN_OK) {
+    if (qn_code_check_data(own->run_path, own->corpus, skip, &changed) !=
+        QN_OK) {
         qn_log_write(own->env.log, QN_LOG_WARN, "%s", changed.text);
     }
     return QN_OK;

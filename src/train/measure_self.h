@@ -12,9 +12,10 @@ struct qn_stored {
     struct qn_spec spec;
     char *run_path;
     bool other_text[QN_N_SPLITS]; /* a change names another text */
+    bool is_read[QN_N_SPLITS];    /* the corpus holds it */
     struct qn_backend *be;
     struct qn_vocab *vocab;
-    struct qn_corpus *corpus; /* opened when first wanted */
+    struct qn_corpus *corpus; /* of the splits that were wanted last */
     struct qn_model *model;
 };
 
@@ -24,16 +25,23 @@ struct qn_measure {
     const struct qn_vocab *vocab;
     const struct qn_corpus *corpus; /* NULL: not opened yet */
     int64_t step; /* of the checkpoint; of a live model when it was asked for */
-    /* A pass of this shape, made when first wanted. */
-    struct qn_pass *pass;
-    int batch, steps;
+    struct qn_kept_pass {
+        struct qn_pass *pass; /* of this shape; NULL: not wanted yet */
+        int batch, steps;
+    } whole, one; /* for a split; for one text */
     bool (*asked)(void *user);
     void *asked_user;
     struct qn_stored *own; /* NULL: all of the above is borrowed */
 };
 
-/* Open the text of a stored run if that has not been done. */
-enum qn_status qn_stored_text(struct qn_measure *m, struct qn_err *err);
+/* Make the pass unless one is there for this batch and at least these steps. */
+enum qn_status qn_kept_pass_ready(struct qn_kept_pass *kept,
+                                  struct qn_model *model, int batch, int steps,
+                                  struct qn_err *err);
+
+/* Open the text of a split of a stored run, if that has not been done. */
+enum qn_status qn_stored_text(struct qn_measure *m, enum qn_split split,
+                              struct qn_err *err);
 void qn_stored_free(struct qn_stored *own); /* NULL is fine */
 
 #endif

@@ -109,6 +109,36 @@ static void a_long_text_is_cut(void **state)
     free(run);
 }
 
+/* All texts share what the first one made room for. */
+static void a_judgement_owes_nothing_to_those_before(void **state)
+{
+    struct labelled *l = *state;
+    static const char *const texts[] = {
+        "the film was bright",
+        "dull", /* shorter, then longer than there was room for */
+        "the plot and the actors and the ends and the film was with its plot "
+        "and its actors and its ends and its film the plot and the actors and "
+        "the ends and the film was with its plot and its actors and its ends "
+        "and its film the plot and the actors and the ends was bright",
+        "the film was dull"};
+    static const char *const kinds[][3] = {{"steps=40", "model.dense=true"},
+                                           {"steps=40", "model.cell=lstm"}};
+    static const char *const backends[] = {"ref", "cpu"};
+    for (int i = 0; i < 4; i++) {
+        l->f->env.backend = backends[i / 2];
+        char *run = fixture_finish(labelled_create(l, kinds[i % 2]));
+        struct qn_measure *all = open_run(l, run, NULL, 0);
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+            struct qn_measure *one = open_run(l, run, NULL, 0);
+            assert_true(judge(all, texts[k]).probability ==
+                        judge(one, texts[k]).probability);
+            qn_measure_free(one);
+        }
+        qn_measure_free(all);
+        free(run);
+    }
+}
+
 /* One by one the documents of the test split get the labels that together are
  * its accuracy, and their log-likelihoods its loss: padding has no say. */
 static void judgements_add_up_to_the_evaluation(void **state)
@@ -211,6 +241,35 @@ static void other_documents_are_read_with_the_runs_vocabulary(void **state)
     free(other);
 }
 
+/* A split with a file of its own wants no other; one that is cut from train
+ * wants train. */
+static void only_the_files_of_the_split_are_read(void **state)
+{
+    struct labelled *l = *state;
+    struct qn_evaluation e;
+    struct qn_bytes train;
+    struct qn_err err;
+    char *run = fixture_finish(labelled_create(l, NULL));
+    struct qn_measure *m = open_run(l, run, NULL, 0);
+    assert_int_equal(qn_file_read(l->train, &train, &err), QN_OK);
+    remove_file(l->train);
+    assert_int_equal(qn_measure_evaluate(m, QN_TEST, &e, &err), QN_OK);
+    assert_int_equal(e.predictions, 12);
+    assert_int_equal(qn_measure_evaluate(m, QN_VALID, &e, &err), QN_ENOTFOUND);
+    assert_non_null(strstr(err.text, "train.tsv"));
+    free(fixture_write(l->f, "train.tsv", train.data));
+    remove_file(l->test);
+    assert_int_equal(qn_measure_evaluate(m, QN_VALID, &e, &err), QN_OK);
+    assert_int_equal(e.predictions, 40);
+    assert_int_equal(qn_measure_evaluate(m, QN_TRAIN, &e, &err), QN_OK);
+    assert_int_equal(e.predictions, 160);
+    assert_int_equal(qn_measure_evaluate(m, QN_TEST, &e, &err), QN_ENOTFOUND);
+    assert_null(strstr(l->f->lines.text, "has changed"));
+    qn_measure_free(m);
+    qn_bytes_free(&train);
+    free(run);
+}
+
 static void questions_of_the_wrong_kind_are_refused(void **state)
 {
     struct labelled *l = *state;
@@ -274,10 +333,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_text_is_classified),
         CASE(a_long_text_is_cut),
+        CASE(a_judgement_owes_nothing_to_those_before),
         CASE(judgements_add_up_to_the_evaluation),
         CASE(batches_and_limits_do_not_change_what_is_measured),
         CASE(statistics_are_of_real_words),
         CASE(other_documents_are_read_with_the_runs_vocabulary),
+        CASE(only_the_files_of_the_split_are_read),
         CASE(questions_of_the_wrong_kind_are_refused),
         CASE(imported_weights_judge_the_same),
     };
