@@ -120,8 +120,9 @@ struct qn_qrnn {
  * [B, H] is the gradient straight into the last cell state; absent = 0.
  * d_weight and d_bias, or d_gain and d_shift with norm: added to. d_x: written,
  * or added to when add_x; absent = not wanted. It has the history of x; those
- * rows are scratch, since no gradient crosses segments. d_c0 [B, H]: written,
- * absent = not wanted. saved and norm.raw are consumed. */
+ * rows are scratch, since no gradient crosses segments. It may be narrower than
+ * x: then it is of the last columns of x. d_c0 [B, H]: written, absent = not
+ * wanted. saved and norm.raw are consumed. */
 struct qn_qrnn_grad {
     struct qn_seq d_out;
     struct qn_tensor d_last_c;

@@ -48,6 +48,15 @@ static void check_real(const int *n_real, const struct qn_seq *s)
         QN_ASSERT(n_real[b] >= 0 && n_real[b] <= s->steps);
 }
 
+/* Absent, or of the last columns of x. */
+static void check_input_grad(const struct qn_seq *d_x, const struct qn_seq *x)
+{
+    if (!d_x->buffer)
+        return;
+    qn_check_seq(d_x);
+    QN_ASSERT(d_x->width <= x->width && same_rows(d_x, x));
+}
+
 /* The outputs of a layer's product, G*H. */
 static size_t qrnn_outputs(const struct qn_qrnn *l)
 {
@@ -135,10 +144,7 @@ void qn_check_qrnn_grad(const struct qn_qrnn *l, const struct qn_qrnn_grad *g)
         qn_check_tensor(g->d_last_c, l->c0.count);
     if (g->d_c0.buffer)
         qn_check_tensor(g->d_c0, l->c0.count);
-    if (g->d_x.buffer) {
-        qn_check_seq(&g->d_x);
-        QN_ASSERT(g->d_x.width == l->x.width && same_rows(&g->d_x, &l->x));
-    }
+    check_input_grad(&g->d_x, &l->x);
 }
 
 void qn_check_lstm(const struct qn_lstm *l)
@@ -181,10 +187,7 @@ void qn_check_lstm_grad(const struct qn_lstm *l, const struct qn_lstm_grad *g)
     check_if_there(g->d_last_c, l->c0.count);
     check_if_there(g->d_h0, l->h0.count);
     check_if_there(g->d_c0, l->c0.count);
-    if (g->d_x.buffer) {
-        qn_check_seq(&g->d_x);
-        QN_ASSERT(g->d_x.width == l->x.width && same_rows(&g->d_x, &l->x));
-    }
+    check_input_grad(&g->d_x, &l->x);
 }
 
 void qn_check_embed(const struct qn_seq *rows, struct qn_tensor table,

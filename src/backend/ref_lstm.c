@@ -251,11 +251,11 @@ static void input_grad(const struct ref_lstm *r, const struct qn_lstm_grad *g,
     const float *da = saved_row(r, b, t);
     float *d_x = qn_row(&g->d_x, b, t);
     bool real = t < real_steps(r, b);
-    for (size_t d = 0; d < r->in; d++) {
-        double sum = g->add_x ? (double)d_x[d] : 0.0;
+    for (size_t d = r->in - (size_t)g->d_x.width; d < r->in; d++) {
+        double sum = g->add_x ? (double)*d_x : 0.0;
         for (size_t k = 0; real && k < r->outputs; k++)
             sum += (double)da[k] * (double)r->weight_ih[k * r->in + d];
-        d_x[d] = (float)sum;
+        *d_x++ = (float)sum;
     }
 }
 

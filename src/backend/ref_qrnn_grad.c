@@ -196,9 +196,9 @@ static void backward_inputs(const struct qn_ref_layer *r,
     for (int b = 0; b < r->l->x.batch; b++)
         for (int t = 0; t < r->l->x.steps; t++) {
             float *dx = qn_row(&grad->d_x, b, t);
-            for (size_t d = 0; d < r->in; d++) {
-                double old = grad->add_x ? (double)dx[d] : 0.0;
-                dx[d] = (float)(old + backward_input(r, b, t, d));
+            for (size_t d = r->in - (size_t)grad->d_x.width; d < r->in; d++) {
+                double old = grad->add_x ? (double)*dx : 0.0;
+                *dx++ = (float)(old + backward_input(r, b, t, d));
             }
         }
 }

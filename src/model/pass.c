@@ -211,6 +211,25 @@ static struct qn_tensor embedding(const struct qn_model *m)
                                : m->vectors;
 }
 
+/* Where the gradient of layer k's input goes: nowhere when nothing below it
+ * learns, nor do the columns of given vectors in a dense stack. */
+static struct qn_seq wanted_grad(const struct qn_pass *p, int k)
+{
+    struct qn_seq grad = qn_pass_input_grad(p, k);
+    int embed = p->m->spec.model.embed;
+    if (embedding_learns(p->m)) {
+        return grad;
+    }
+    if (k == 0) {
+        return (struct qn_seq){0};
+    }
+    if (p->layout.dense) {
+        grad.offset += (size_t)embed;
+        grad.width -= embed;
+    }
+    return grad;
+}
+
 static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
 {
     const struct qn_model *m = p->m;
@@ -234,11 +253,8 @@ static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
     if (l->training) {
         run.kept = qn_pass_front(p->kept[k], l->kept);
         run.d_out = output_grad(p, k);
+        run.d_x = wanted_grad(p, k);
         run.add_x = l->dense;
-    }
-    /* Below the first layer nothing learns when its vectors are given. */
-    if (l->training && (k > 0 || embedding_learns(m))) {
-        run.d_x = qn_pass_input_grad(p, k);
     }
     return run;
 }

@@ -151,8 +151,9 @@ static struct layer_shape plain(void)
 static void what_is_absent_or_added_to_agrees(void **state)
 {
     (void)state;
-    for (int bits = 0; bits < 16; bits++) {
+    for (int bits = 0; bits < 32; bits++) {
         struct layer_shape shape = plain();
+        shape.skip_x = bits & 16 ? 4 : 0;
         shape.window = bits & 1 ? 1 : 3;
         shape.extra = bits & 2 ? 4 : 0;
         shape.add_x = bits & 4;
@@ -163,6 +164,35 @@ static void what_is_absent_or_added_to_agrees(void **state)
     struct layer_shape shape = plain();
     shape.no_d_x = true;
     check_shape(shape);
+}
+
+/* What is left out of d_x is not touched, and the rest is as it was with all:
+ * other products of the same terms, some roundings apart. */
+static void the_last_columns_of_d_x_are_had_alone(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        struct layer_shape shape = plain();
+        shape.window = k & 1 ? 1 : 3;
+        shape.extra = k & 2 ? 4 : 0;
+        struct qn_backend *be = place_backend(k & 4 ? "ref" : "cpu", NULL, 2);
+        struct layer_data *all = layer_new(shape, 3);
+        shape.skip_x = 4;
+        struct layer_data *some = layer_new(shape, 3);
+        struct layer_data *before = layer_copy(some);
+        layer_run(be, all, true);
+        layer_run(be, some, true);
+        for (size_t i = 0; i < some->count[LAYER_D_X]; i++) {
+            bool skipped = i % (size_t)shape.in < (size_t)shape.skip_x;
+            float want = (skipped ? before : all)->array[LAYER_D_X][i];
+            float bound = skipped ? 0.0f : 1e-6f * (1.0f + fabsf(want));
+            assert_true(fabsf(some->array[LAYER_D_X][i] - want) <= bound);
+        }
+        layer_free(before);
+        layer_free(some);
+        layer_free(all);
+        qn_backend_free(be);
+    }
 }
 
 /* Longer than a block of rows: time is cut, for batches of any size. */
@@ -181,6 +211,8 @@ static void long_sequences_agree(void **state)
                                         .drop = 0.2,
                                         .extra = 1,
                                         .add_x = window == 3};
+            check_shape(shape);
+            shape.skip_x = 1;
             check_shape(shape);
         }
 }
@@ -395,6 +427,7 @@ int main(void)
         cmocka_unit_test(windows_longer_than_the_segment_agree),
         cmocka_unit_test(one_of_everything_agrees),
         cmocka_unit_test(what_is_absent_or_added_to_agrees),
+        cmocka_unit_test(the_last_columns_of_d_x_are_had_alone),
         cmocka_unit_test(long_sequences_agree),
         cmocka_unit_test(many_short_sequences_agree),
         cmocka_unit_test(norm_zoneout_and_step_biases_agree),

@@ -272,8 +272,11 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
     }
     if (!s->no_d_last_c)
         g.d_last_c = put(be, d, LAYER_D_LAST_C);
-    if (!s->no_d_x)
-        g.d_x = put_d_x(be, d);
+    struct qn_seq d_x = {0};
+    if (!s->no_d_x) {
+        d_x = put_d_x(be, d);
+        g.d_x = place_last_columns(d_x, s->skip_x);
+    }
     if (!s->no_d_c0)
         g.d_c0 = put(be, d, LAYER_D_C0);
     be->ops->qrnn_grad(be, l, &g);
@@ -285,7 +288,7 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
         take(d, LAYER_D_SHIFT, place_read(be, g.d_shift));
     }
     if (!s->no_d_x)
-        take(d, LAYER_D_X, place_read_rows(be, &g.d_x));
+        take(d, LAYER_D_X, place_read_rows(be, &d_x));
     if (!s->no_d_c0)
         take(d, LAYER_D_C0, place_read(be, g.d_c0));
     place_free(be, g.d_out.buffer);
@@ -294,7 +297,7 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
     place_free(be, g.d_gain.buffer);
     place_free(be, g.d_shift.buffer);
     place_free(be, g.d_last_c.buffer);
-    place_free(be, g.d_x.buffer);
+    place_free(be, d_x.buffer);
     place_free(be, g.d_c0.buffer);
 }
 

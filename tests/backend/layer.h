@@ -19,6 +19,7 @@ struct layer_shape {
     int bias_steps, bias_first; /* 0 steps: 1 */
     bool shared; /* out right of x in the same rows, as in a dense stack */
     bool no_d_x, add_x, no_d_c0, no_d_last_c;
+    int skip_x;        /* first columns of d_x that are not wanted */
     const int *n_real; /* [B], borrowed; NULL: all rows are real */
     int sample;        /* number of sequence 0 in the masks */
 };

@@ -277,13 +277,14 @@ static struct lstm_shape plain(void)
 static void what_is_absent_or_added_to_agrees(void **state)
 {
     (void)state;
-    for (int bits = 0; bits < 32; bits++) {
+    for (int bits = 0; bits < 64; bits++) {
         struct lstm_shape shape = plain();
         shape.extra = bits & 1 ? 4 : 0;
         shape.history = bits & 2 ? 2 : 0;
         shape.add_x = bits & 4;
         shape.no_d_first = bits & 8;
         shape.no_d_last = bits & 16;
+        shape.skip_x = bits & 32 ? 4 : 0;
         check_shape(shape);
     }
     struct lstm_shape shape = plain();

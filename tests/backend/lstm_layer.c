@@ -210,12 +210,15 @@ static void run_back(struct qn_backend *be, struct lstm_data *d,
                      const struct qn_lstm *l)
 {
     struct qn_lstm_grad g = put_grad(be, d);
+    struct qn_seq d_x = g.d_x;
+    if (d_x.buffer)
+        g.d_x = place_last_columns(d_x, d->shape.skip_x);
     be->ops->lstm_grad(be, l, &g);
     take(d, LSTM_D_WEIGHT_IH, place_read(be, g.d_weight_ih));
     take(d, LSTM_D_WEIGHT_HH, place_read(be, g.d_weight_hh));
     take(d, LSTM_D_BIAS, place_read(be, g.d_bias));
     if (g.d_x.buffer)
-        take(d, LSTM_D_X, place_read_rows(be, &g.d_x));
+        take(d, LSTM_D_X, place_read_rows(be, &d_x));
     if (g.d_h0.buffer) {
         take(d, LSTM_D_H0, place_read(be, g.d_h0));
         take(d, LSTM_D_C0, place_read(be, g.d_c0));

@@ -11,6 +11,7 @@ struct lstm_shape {
     int extra;   /* floats between rows of every sequence */
     int history; /* rows of NaN before x and d_x */
     bool no_d_x, add_x, no_d_first, no_d_last; /* d_h0 and d_c0, d_last_* */
+    int skip_x;        /* first columns of d_x that are not wanted */
     const int *n_real; /* [B], borrowed; NULL: all rows are real */
     int sample;        /* number of sequence 0 in the masks */
 };

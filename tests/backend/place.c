@@ -84,6 +84,13 @@ struct qn_seq place_seq(struct qn_backend *be, struct place_shape shape,
     return s;
 }
 
+struct qn_seq place_last_columns(struct qn_seq seq, int skipped)
+{
+    seq.offset += (size_t)skipped;
+    seq.width -= skipped;
+    return seq;
+}
+
 static void check_outside(const struct qn_seq *s, const float *image,
                           const unsigned char *inside)
 {

@@ -27,6 +27,8 @@ struct place_shape {
 /* A sequence holding data [batch, history + steps, width] (NULL: NaN). */
 struct qn_seq place_seq(struct qn_backend *be, struct place_shape shape,
                         const float *data);
+/* The same rows without the first columns. */
+struct qn_seq place_last_columns(struct qn_seq seq, int skipped);
 /* Its rows, history included, as [batch, history + steps, width]; free them.
  * Fails when anything outside the rows was written. */
 float *place_read_seq(struct qn_backend *be, const struct qn_seq *seq);

@@ -31,14 +31,14 @@ struct net {
     char dir[64], path[128];
 };
 
-static int set_up(void **state)
+static int set_up_stack(void **state, const char *dense)
 {
     struct net *net = qn_xcalloc(1, sizeof *net);
     net->spec[GIVEN] =
         QN_SPEC("task=classify", "data.vectors=there", "model.hidden=6",
-                "model.embed=5", "model.window=3,2");
+                "model.embed=5", "model.window=3,2", dense);
     net->spec[LEARNT] = QN_SPEC("task=classify", "model.hidden=6",
-                                "model.embed=5", "model.window=3,2");
+                                "model.embed=5", "model.window=3,2", dense);
     net->be = qn_test_backend("cpu");
     for (int i = 0; i < 2; i++) {
         net->m[i] = qn_test_model(net->be, &net->spec[i], VOCAB);
@@ -52,6 +52,16 @@ static int set_up(void **state)
                    net->dir);
     *state = net;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_stack(state, "model.dense=false");
+}
+
+static int set_up_dense(void **state)
+{
+    return set_up_stack(state, "model.dense=true");
 }
 
 static int tear_down(void **state)
@@ -140,26 +150,60 @@ static void a_network_begins_without_touching_its_vectors(void **state)
     free(before);
 }
 
-/* The same numbers as a learnt embedding and as given vectors. */
-static void given_vectors_are_read_as_an_embedding_is(void **state)
+/* Give the one net the other's weights, and its embedding as vectors. All
+ * weights of the other are returned; behind its embedding, at *rest, lie those
+ * that both have. */
+static float *share_weights(struct net *net, size_t *rest)
 {
-    struct net *net = *state;
     struct qn_param_list list;
     qn_param_list_init(&list, &net->spec[LEARNT], VOCAB);
     struct qn_tensor from = qn_model_weights(net->m[LEARNT]);
     struct qn_tensor to = qn_model_weights(net->m[GIVEN]);
-    const struct qn_param *table = &list.items[0];
-    size_t rest = list.items[1].offset;
-    assert_int_equal(from.count - rest, to.count);
-    net->be->ops->copy(net->be, to, qn_tensor_part(from, rest, to.count));
+    assert_int_equal(list.items[0].offset, 0);
+    *rest = list.items[1].offset;
+    assert_int_equal(from.count - *rest, to.count);
+    net->be->ops->copy(net->be, to, qn_tensor_part(from, *rest, to.count));
     float *w = qn_test_read(net->m[LEARNT], from);
-    qn_model_set_vectors(net->m[GIVEN], w + table->offset);
+    qn_model_set_vectors(net->m[GIVEN], w);
+    qn_param_list_fini(&list);
+    return w;
+}
+
+/* The same numbers as a learnt embedding and as given vectors. */
+static void given_vectors_are_read_as_an_embedding_is(void **state)
+{
+    struct net *net = *state;
+    size_t rest = 0;
+    float *w = share_weights(net, &rest);
     assert_true(loss_of(net, net->m[GIVEN]) == loss_of(net, net->m[LEARNT]));
-    w[table->offset + (size_t)net->ids[0] * EMBED] += 1;
-    qn_model_set_vectors(net->m[GIVEN], w + table->offset);
+    w[(size_t)net->ids[0] * EMBED] += 1;
+    qn_model_set_vectors(net->m[GIVEN], w);
     assert_true(loss_of(net, net->m[GIVEN]) != loss_of(net, net->m[LEARNT]));
     free(w);
-    qn_param_list_fini(&list);
+}
+
+static float *gradients(struct net *net, struct qn_model *m)
+{
+    struct qn_pass *p = qn_test_pass(m, BATCH, STEPS, true);
+    struct qn_segment seg = documents(net);
+    (void)qn_test_forward(m, p, &seg);
+    qn_pass_backward(p);
+    qn_pass_free(p);
+    return qn_test_read(m, qn_model_grads(m));
+}
+
+/* All but the embedding's: of numbers below 1, some roundings apart. */
+static void layers_learn_alike_above_given_vectors(void **state)
+{
+    struct net *net = *state;
+    size_t rest = 0;
+    free(share_weights(net, &rest));
+    float *given = gradients(net, net->m[GIVEN]);
+    float *learnt = gradients(net, net->m[LEARNT]);
+    size_t n = qn_model_grads(net->m[GIVEN]).count;
+    assert_true(qn_test_distance(given, learnt + rest, n) < 1e-6);
+    free(learnt);
+    free(given);
 }
 
 /* What the ways back of layers and embedding were asked for. The table of
@@ -167,7 +211,7 @@ static void given_vectors_are_read_as_an_embedding_is(void **state)
  * variable. */
 static struct {
     struct qn_backend_ops real;
-    int n_wanted, n_unwanted, n_tables;
+    int n_wanted, n_unwanted, n_tables, width;
 } seen;
 
 static void seen_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
@@ -175,6 +219,7 @@ static void seen_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
 {
     seen.n_wanted += grad->d_x.buffer != NULL;
     seen.n_unwanted += grad->d_x.buffer == NULL;
+    seen.width += grad->d_x.width;
     seen.real.qrnn_grad(be, layer, grad);
 }
 
@@ -208,6 +253,24 @@ static void below_given_vectors_no_gradient_is_computed(void **state)
     assert_int_equal(seen.n_wanted - wanted, 2);
     assert_int_equal(seen.n_unwanted, 1);
     assert_int_equal(seen.n_tables, 1);
+}
+
+/* Nor are those of their columns that a dense stack hands to every layer. */
+static void in_a_dense_stack_given_vectors_get_none(void **state)
+{
+    struct net *net = *state;
+    const struct qn_backend_ops *ops = net->be->ops;
+    struct qn_backend_ops watched = *ops;
+    watched.qrnn_grad = seen_qrnn_grad;
+    net->be->ops = &watched;
+    memset(&seen, 0, sizeof seen);
+    seen.real = *ops;
+    update(net, net->m[GIVEN]);
+    int width = seen.width;
+    update(net, net->m[LEARNT]);
+    net->be->ops = ops;
+    assert_int_equal(width, HIDDEN);
+    assert_int_equal(seen.width - width, EMBED + EMBED + HIDDEN);
 }
 
 /* --- files -------------------------------------------------------------- */
@@ -497,12 +560,17 @@ static void the_sigmoid_unit_begins_by_its_fan_in_and_out(void **state)
 int main(void)
 {
 #define WITH_NET(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_DENSE(test)                                                       \
+    cmocka_unit_test_setup_teardown(test, set_up_dense, tear_down)
     const struct CMUnitTest tests[] = {
         WITH_NET(given_vectors_are_no_parameters),
         WITH_NET(training_leaves_given_vectors_as_they_are),
         WITH_NET(a_network_begins_without_touching_its_vectors),
         WITH_NET(given_vectors_are_read_as_an_embedding_is),
+        WITH_NET(layers_learn_alike_above_given_vectors),
+        WITH_DENSE(layers_learn_alike_above_given_vectors),
         WITH_NET(below_given_vectors_no_gradient_is_computed),
+        WITH_DENSE(in_a_dense_stack_given_vectors_get_none),
         WITH_NET(weights_of_classifiers_come_back_equal),
         WITH_NET(an_embedding_in_the_file_is_one_too_many),
         WITH_NET(vectors_come_back_equal),

@@ -139,12 +139,13 @@ void qn_product_weight_grad(const struct qn_product *p,
 
 /* d_x[t] takes from each window that holds x[t]: tap j of step t + n - 1 - j.
  * 'windows' are the gradients of the windows of steps [from, from + n_windows)
- * of sequence b. */
+ * of sequence b, as wide as d_x. */
 static void gather_taps(const struct qn_product *p, const struct qn_seq *d_x,
                         const float *windows, const struct qn_block *one,
                         int n_windows, bool add)
 {
     size_t width = (size_t)d_x->width;
+    size_t pitch = (size_t)p->window * width;
     for (int i = 0; i < one->steps; i++) {
         float *to = qn_row(d_x, one->first, one->from + i);
         bool fresh = !add;
@@ -153,7 +154,7 @@ static void gather_taps(const struct qn_product *p, const struct qn_seq *d_x,
             if (at >= n_windows)
                 break;
             const float *from =
-                windows + (size_t)at * window_floats(p) + (size_t)tap * width;
+                windows + (size_t)at * pitch + (size_t)tap * width;
             if (fresh)
                 memcpy(to, from, width * sizeof *to);
             else
@@ -182,6 +183,30 @@ static int steps_after(const struct qn_product *p, const struct qn_block *part)
     return real - part->from - part->steps;
 }
 
+/* rows [m, n*W at 'pitch'] = y W, or += with beta 1: of each tap the last
+ * columns, as many as d_x has. Those of all taps adjoin when it has all. */
+static void window_grads(const struct qn_product *p, const float *y, int m,
+                         float *rows, size_t pitch, int width, float beta)
+{
+    bool all = width == p->x.width;
+    size_t skipped = (size_t)(p->x.width - width);
+    for (int tap = 0; tap < (all ? 1 : p->window); tap++) {
+        struct qn_gemm product = {
+            .c = rows + (size_t)tap * (size_t)width,
+            .a = y,
+            .b = p->weight + (size_t)tap * (size_t)p->x.width + skipped,
+            .m = m,
+            .n = all ? (int)window_floats(p) : width,
+            .k = (int)p->outputs,
+            .lda = p->outputs,
+            .ldb = window_floats(p),
+            .ldc = pitch,
+            .beta = beta,
+        };
+        qn_gemm(&product);
+    }
+}
+
 void qn_product_input_grad(const struct qn_product *p,
                            const struct qn_block *block,
                            const struct qn_seq *d_x, bool add, float *work)
@@ -195,22 +220,15 @@ void qn_product_input_grad(const struct qn_product *p,
     int after = steps_after(p, &part);
     int beyond = p->window - 1 < after ? p->window - 1 : after;
     int n_windows = part.steps + beyond;
-    bool direct = p->window == 1 && evenly_spaced(d_x, &part);
-    size_t pitch = direct ? d_x->row_pitch : window_floats(p);
-    struct qn_gemm product = {
-        .c = direct ? qn_row(d_x, part.first, part.from) : work,
-        .a = y_of(p, &part),
-        .b = p->weight,
-        .m = part.sequences * n_windows,
-        .n = (int)window_floats(p),
-        .k = (int)p->outputs,
-        .lda = p->outputs,
-        .ldb = window_floats(p),
-        .ldc = pitch,
-        .beta = direct && add ? 1.0f : 0.0f,
-    };
-    qn_gemm(&product);
-    for (int i = 0; !direct && i < part.sequences; i++) {
+    int m = part.sequences * n_windows;
+    if (p->window == 1 && evenly_spaced(d_x, &part)) {
+        window_grads(p, y_of(p, &part), m, qn_row(d_x, part.first, part.from),
+                     d_x->row_pitch, d_x->width, add ? 1.0f : 0.0f);
+        return;
+    }
+    size_t pitch = (size_t)p->window * (size_t)d_x->width;
+    window_grads(p, y_of(p, &part), m, work, pitch, d_x->width, 0.0f);
+    for (int i = 0; i < part.sequences; i++) {
         int b = part.first + i;
         struct qn_block one = {b, 1, part.from,
                                qn_block_real(&part, p->n_real, b)};

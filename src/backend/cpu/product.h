@@ -47,8 +47,8 @@ void qn_product_weight_grad(const struct qn_product *p,
                             const struct qn_block *block, float *dw, float beta,
                             float *work);
 /* d_x of the block's rows = the gradient, or += when add; 0, or as it was, in
- * rows that are not real. It reads y of the block and of the n - 1 steps after
- * it. */
+ * rows that are not real. Narrower than x it is of the last columns. It reads y
+ * of the block and of the n - 1 steps after it. */
 void qn_product_input_grad(const struct qn_product *p,
                            const struct qn_block *block,
                            const struct qn_seq *d_x, bool add, float *work);
