@@ -158,7 +158,14 @@ enum qn_status qn_source_read(const char *given, const char *data_dir,
     if (status != QN_OK) {
         return status;
     }
-    status = qn_file_read_gz(found, text, err);
+    if (qn_path_is_dir(found)) {
+        status = qn_fail(err, QN_EIO,
+                         "%s: is a folder, not a text (task=classify reads "
+                         "folders of labelled documents)",
+                         found);
+    } else {
+        status = qn_file_read_gz(found, text, err);
+    }
     if (status != QN_OK) {
         free(found);
         return status;

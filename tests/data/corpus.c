@@ -213,8 +213,9 @@ static void invalid_utf8_in_a_cut_split_has_its_offset_in_the_file(void **state)
 static void a_folder_is_refused(void **state)
 {
     struct world *w = *state;
-    char *whole =
-        qn_xasprintf("%s: is a folder, not a file", (char *)w->folder);
+    char *whole = qn_xasprintf("%s: is a folder, not a text (task=classify "
+                               "reads folders of labelled documents)",
+                               (char *)w->folder);
     check_refused(w, (struct qn_corpus_spec){.path = {w->folder}}, QN_EIO,
                   whole);
     free(whole);
