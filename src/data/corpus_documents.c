@@ -202,13 +202,16 @@ static void tell_coverage(const struct reading *r)
         }
         n += n_words;
     }
+    if (dropped == 0) {
+        return;
+    }
     int without = kinds - qn_vocab_size(r->c->vocab);
     qn_log_write(
         r->log, QN_LOG_INFO,
         "%s: no vector for %zu of %zu words (%.2f %%; %d of %d kinds), "
         "which are dropped",
-        r->spec->vectors, dropped, n,
-        n > 0 ? 100.0 * (double)dropped / (double)n : 0, without, kinds);
+        r->spec->vectors, dropped, n, 100.0 * (double)dropped / (double)n,
+        without, kinds);
 }
 
 static void find_ids(struct reading *r)

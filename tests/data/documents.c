@@ -264,6 +264,21 @@ static void words_without_vector_are_dropped(void **state)
     free(path);
 }
 
+static void nothing_is_said_when_no_word_is_dropped(void **state)
+{
+    struct world *w = *state;
+    char *path = put(w, "d.tsv", "0\t\tthe b\n1\t\ta b\n");
+    char *vectors = put(w, "v.txt", "a 1 2\nb 3 4\nthe 5 6\n");
+    struct qn_corpus_spec spec = documents_of(path);
+    spec.vectors = vectors;
+    spec.vector_width = 2;
+    struct qn_corpus *c = opened(w, spec);
+    assert_int_equal(w->n_heard, 0);
+    qn_corpus_free(c);
+    free(vectors);
+    free(path);
+}
+
 static void a_fixed_vocabulary_drops_what_it_lacks(void **state)
 {
     struct world *w = *state;
@@ -377,6 +392,12 @@ static void documents_that_teach_nothing_are_refused(void **state)
                    "all documents of the train split are positive, nothing to "
                    "learn");
     check_bad_text(w, spec, "0\t\t\n1\t\t \n", "holds no words");
+    /* Before vectors are even looked for. */
+    spec.vectors = "nowhere";
+    spec.vector_width = 1;
+    check_bad_text(w, spec, "0\t\ta\n0\t\tb\n",
+                   "all documents of the train split are negative, nothing to "
+                   "learn");
     check_bad_text(w, spec, "3\t\ta\n",
                    "line 1: the label is \"3\", must be 0 or neg, 1 or pos");
 }
@@ -409,6 +430,16 @@ static void too_few_documents_for_the_folds_are_refused(void **state)
                                   "for 5 folds",
                                   path);
     check_refused(w, spec, QN_EUSAGE, sentence);
+    char *two = put_set(w, "e.tsv", 2, "w");
+    spec.path[QN_TRAIN] = two;
+    spec.fraction[QN_TEST] = 0.5;
+    char *one = qn_xasprintf("%s: has 1 document to train on, too few for 5 "
+                             "folds",
+                             two);
+    check_refused(w, spec, QN_EUSAGE, one);
+    free(one);
+    free(two);
+    spec.path[QN_TRAIN] = path;
     spec.fraction[QN_TEST] = 1.5;
     check_refused(w, spec, QN_EUSAGE,
                   "data.test is 1.5, must be a path or at least 0 and less "
@@ -454,6 +485,7 @@ int main(void)
         IN_WORLD(splits_of_their_own_are_kept_apart),
         IN_WORLD(ids_without_vectors_are_those_of_train),
         IN_WORLD(words_without_vector_are_dropped),
+        IN_WORLD(nothing_is_said_when_no_word_is_dropped),
         IN_WORLD(a_fixed_vocabulary_drops_what_it_lacks),
         IN_WORLD(long_documents_are_cut_and_named),
         IN_WORLD(max_words_counts_what_is_left),
