@@ -324,6 +324,52 @@ static void a_text_that_says_nothing_is_one_sentence(void **state)
     assert_non_null(strstr(note.text, "UTF-8"));
 }
 
+/* Its length says where a text ends: NUL is a byte of a word like another. */
+static void a_text_may_hold_any_bytes(void **state)
+{
+    struct lab_fixture *f = *state;
+    static const char text[] = "bright\0 film \0was";
+    qn_ticket ticket = 0;
+    qn_run_id id = start_classifier(f, (const char *[]){"steps=2", NULL}, true);
+    for (int ended = 0; ended < 2; ended++) {
+        assert_ok(
+            qn_lab_classify(f->lab, id, text, sizeof text - 1, &ticket, &err));
+        struct qn_note note = wait_answer(f, ticket);
+        assert_says(&note, note.judgement.label, 3, 1);
+        if (!ended) {
+            assert_ok(qn_lab_unpause(f->lab, id, &err));
+            wait_state(f, id, QN_LAB_DONE);
+        }
+    }
+}
+
+/* Nobody takes these: the lab frees them, and answers what comes after. */
+static void a_forgotten_text_holds_nothing_up(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_ticket ticket[3];
+    qn_run_id id = start_classifier(f, (const char *[]){"steps=2", NULL}, true);
+    for (int ended = 0; ended < 2; ended++) {
+        for (int i = 0; i < 3; i++) {
+            assert_ok(
+                qn_lab_classify(f->lab, id, "the film", 8, &ticket[i], &err));
+        }
+        qn_lab_forget(f->lab, ticket[0]);
+        qn_lab_forget(f->lab, ticket[1]);
+        struct qn_note note = wait_answer(f, ticket[2]);
+        assert_says(&note, note.judgement.label, 2, 2);
+        assert_true(qn_lab_answer(f->lab, ticket[0], &note));
+        assert_int_equal(note.status, QN_ENOTFOUND);
+        if (!ended) {
+            assert_ok(qn_lab_unpause(f->lab, id, &err));
+            wait_state(f, id, QN_LAB_DONE);
+        }
+    }
+    /* One is left at work and one waiting. */
+    assert_ok(qn_lab_classify(f->lab, id, "the film", 8, &ticket[0], &err));
+    assert_ok(qn_lab_classify(f->lab, id, "the film", 8, &ticket[1], &err));
+}
+
 static void runs_of_the_other_kind_say_what_they_are(void **state)
 {
     struct lab_fixture *f = *state;
@@ -372,6 +418,8 @@ int main(void)
         WITH_LAB(a_text_is_judged_by_a_live_run),
         WITH_LAB(a_review_of_any_length_is_judged),
         WITH_LAB(a_text_that_says_nothing_is_one_sentence),
+        WITH_LAB(a_text_may_hold_any_bytes),
+        WITH_LAB(a_forgotten_text_holds_nothing_up),
         WITH_LAB(runs_of_the_other_kind_say_what_they_are),
         WITH_LAB(its_end_is_told_with_the_accuracy),
     };
