@@ -20,10 +20,12 @@ static const char *backend_name(const struct qn_train_env *env)
 
 struct qn_code qn_trainer_code(const struct qn_trainer *t)
 {
+    bool has_vectors = qn_corpus_vectors(t->corpus) != NULL;
     return (struct qn_code){
         .backend = backend_name(&t->env),
         .threads = t->spec.threads,
         .corpus = t->corpus,
+        .n_vectors = has_vectors ? qn_model_vectors(t->model).count : 0,
     };
 }
 

@@ -2,6 +2,9 @@
 #include "train/code.h"
 
 #include "backend/backend.h"
+#include "base/file.h"
+#include "base/safetensors.h"
+#include "base/str.h"
 #include "store/run_dir.h"
 
 #include <string.h>
@@ -20,6 +23,12 @@ void qn_code_json(const struct qn_code *code, struct qn_json *out)
     for (int s = 0; s < QN_N_SPLITS; s++) {
         qn_json_kstring(out, qn_split_name((enum qn_split)s),
                         qn_corpus_sha256(code->corpus, (enum qn_split)s));
+    }
+    if (code->n_vectors > 0) {
+        char sha256[65];
+        qn_sha256_hex(qn_corpus_vectors(code->corpus),
+                      code->n_vectors * sizeof(float), sha256);
+        qn_json_kstring(out, "vectors", sha256);
     }
     qn_json_end_object(out);
     qn_json_end_object(out);
@@ -73,6 +82,42 @@ enum qn_status qn_code_check_data(const char *run_path,
         status = qn_fail(err, QN_ESTATE, "%s", problems.text);
     }
     qn_str_free(&problems);
+    json_decref(code);
+    return status;
+}
+
+/* Of the numbers in the file's only tensor. */
+static enum qn_status hash_vectors(const char *path, char sha256[65],
+                                   struct qn_err *err)
+{
+    struct qn_st_file *file;
+    enum qn_status status = qn_st_open(path, &file, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    const struct qn_st_tensor *t = qn_st_at(file, 0);
+    qn_sha256_hex(t->data, qn_st_count(t) * qn_dtype_size(t->dtype), sha256);
+    qn_st_close(file);
+    return QN_OK;
+}
+
+enum qn_status qn_code_check_vectors(const char *run_path, const char *path,
+                                     struct qn_err *err)
+{
+    json_t *code;
+    char now[65];
+    if (read_code(run_path, &code, NULL) != QN_OK) {
+        return QN_OK; /* whether that matters others decide */
+    }
+    const json_t *data = json_object_get(code, "data");
+    const char *then = json_string_value(json_object_get(data, "vectors"));
+    enum qn_status status = then ? hash_vectors(path, now, err) : QN_OK;
+    if (status == QN_OK && then && !qn_str_eq(then, now)) {
+        status = qn_fail(err, QN_ESTATE,
+                         "%s has changed since the run was made (SHA-256 of "
+                         "its numbers was %.12s..., is %.12s...)",
+                         path, then, now);
+    }
     json_decref(code);
     return status;
 }

@@ -19,6 +19,7 @@ struct qn_code {
     const char *backend;
     int threads; /* the logical split */
     const struct qn_corpus *corpus;
+    size_t n_vectors; /* numbers of the corpus's word vectors; 0: none */
 };
 
 void qn_code_json(const struct qn_code *code, struct qn_json *out);
@@ -30,6 +31,10 @@ enum qn_status qn_code_check_data(const char *run_path,
                                   const struct qn_corpus *corpus,
                                   const bool skip[QN_N_SPLITS],
                                   struct qn_err *err);
+/* Are the word vectors in this file of the run those that it was made with? No:
+ * QN_ESTATE. A run of a program that did not note them may have any. */
+enum qn_status qn_code_check_vectors(const char *run_path, const char *path,
+                                     struct qn_err *err);
 /* Say in the log what else differs and may change the last bits. */
 void qn_code_notice(const char *run_path, const struct qn_code *code,
                     struct qn_log *log);

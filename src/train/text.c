@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "model/checkpoint.h"
 #include "store/run_dir.h"
+#include "train/code.h"
 
 #include <stdlib.h>
 
@@ -118,6 +119,9 @@ enum qn_status qn_text_vectors(const char *run_path, struct qn_model *model,
     }
     char *path = qn_path_join(run_path, QN_VECTORS_FILE);
     enum qn_status status = qn_vectors_load(model, path, err);
+    if (status == QN_OK) {
+        status = qn_code_check_vectors(run_path, path, err);
+    }
     free(path);
     return status;
 }

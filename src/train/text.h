@@ -25,7 +25,8 @@ enum qn_status qn_text_vocab(const char *run_path, const struct qn_spec *spec,
 
 /* The file of word vectors in the folder of a run with data.vectors. */
 #define QN_VECTORS_FILE "vectors.safetensors"
-/* Into the run's model; a run without them is fine. */
+/* Into the run's model; a run without them is fine. QN_ESTATE when they are not
+ * those that code.json tells of. */
 enum qn_status qn_text_vectors(const char *run_path, struct qn_model *model,
                                struct qn_err *err);
 

@@ -420,6 +420,56 @@ static void missing_or_foreign_vectors_are_named(void **state)
     free(run);
 }
 
+/* The file is as large as it was, and one of its numbers another. */
+static void changed_vectors_are_noticed(void **state)
+{
+    struct labelled *l = *state;
+    char *run = fixture_finish(labelled_create(l, NULL));
+    char *path = qn_path_join(run, "vectors.safetensors");
+    static const char *const more[] = {"steps=30"};
+    struct qn_trainer *t;
+    struct qn_measure *m;
+    struct qn_bytes file;
+    struct qn_err err;
+    assert_int_equal(qn_file_read(path, &file, &err), QN_OK);
+    file.data[file.len - 4] ^= 1;
+    assert_int_equal(qn_file_write(path, file.data, file.len, &err), QN_OK);
+    assert_int_equal(
+        qn_trainer_resume(&l->f->env, run, more, 1, NULL, &t, &err), QN_ESTATE);
+    assert_non_null(strstr(err.text, "vectors.safetensors has changed"));
+    assert_int_equal(
+        qn_measure_open(&l->f->env, run, "last", NULL, 0, &m, &err), QN_ESTATE);
+    file.data[file.len - 4] ^= 1;
+    assert_int_equal(qn_file_write(path, file.data, file.len, &err), QN_OK);
+    qn_trainer_free(fixture_resume(l->f, run, more, 1));
+    qn_bytes_free(&file);
+    free(path);
+    free(run);
+}
+
+/* As runs of programs that noted no vectors are: code.json without them. */
+static void runs_that_noted_no_vectors_are_read(void **state)
+{
+    struct labelled *l = *state;
+    char *run = fixture_finish(labelled_create(l, NULL));
+    char *path = qn_path_join(run, "code.json");
+    static const char *const more[] = {"steps=30"};
+    struct qn_bytes code;
+    struct qn_err err;
+    assert_int_equal(qn_file_read(path, &code, &err), QN_OK);
+    char *at = strstr(code.data, ",\"vectors\":");
+    assert_non_null(at);
+    char *rest = strchr(at, '}');
+    char *older =
+        qn_xasprintf("%.*s%s", (int)(at - code.data), code.data, rest);
+    assert_int_equal(qn_file_write(path, older, strlen(older), &err), QN_OK);
+    qn_trainer_free(fixture_resume(l->f, run, more, 1));
+    qn_bytes_free(&code);
+    free(older);
+    free(path);
+    free(run);
+}
+
 static void changed_documents_are_noticed(void **state)
 {
     struct labelled *l = *state;
@@ -574,6 +624,8 @@ int main(void)
         CASE(nothing_is_carried_over),
         CASE(a_full_disk_leaves_no_run_without_vectors),
         CASE(missing_or_foreign_vectors_are_named),
+        CASE(changed_vectors_are_noticed),
+        CASE(runs_that_noted_no_vectors_are_read),
         CASE(changed_documents_are_noticed),
         CASE(a_folder_is_trained_on_and_its_changes_are_noticed),
         CASE(without_documents_to_validate_the_last_weights_are_the_best),
