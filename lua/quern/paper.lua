@@ -98,6 +98,19 @@ local function is_of_preset(run_name, name)
          and (rest == "" or rest:match("^%-%d+$") ~= nil)
 end
 
+-- Whether a file that a run keeps is gone.
+local function lacks(run, name)
+  local file = io.open(run.dir .. "/" .. name)
+  if file then file:close() end
+  return file == nil
+end
+
+-- Without the note of which is the best the last checkpoint would do for it.
+local function has_lost_best(run)
+  return run.best ~= nil and (lacks(run, "best") or lacks(run,
+    ("checkpoints/%d/model.safetensors"):format(run.best.step)))
+end
+
 -- Why a stored run does not stand for the preset; nil when it does. One that
 -- trains in this session will: after Ctrl-C the same call goes on waiting.
 local function why_not(run, row, preset)
@@ -110,6 +123,7 @@ local function why_not(run, row, preset)
     return ("has %d of %d steps"):format(run.step, run.steps_total)
   end
   if row.state ~= "done" then return "is " .. row.state end
+  if has_lost_best(run) then return "has lost its best checkpoint" end
 end
 
 -- The newest run that did all that the spec says; nil when there is none. Of
@@ -364,54 +378,34 @@ local function sentiment_lines(options)
   return lines
 end
 
--- What the test split says of a run's best checkpoint, once it has ended; or
--- nil, message, code.
-local function test_best(run)
-  local ended, message, code = run:wait()
-  if not ended then return nil, message, code end
-  return run:evaluate("test", { checkpoint = "best" })
-end
-
--- A run of this spec that is whole or trains in this session, and its test; nil
--- when there is none, or nil, message, code.
-local function find_fold(label, name, spec)
-  local run = find_trained(label, name, spec, function(r)
+-- A run of this spec: one that is whole or trains in this session, or a new one.
+local function fold_run(label, spec, options)
+  local name = spec.name:gsub("%-%*$", "")
+  local run = not options.train and find_trained(label, name, spec, function(r)
     return r.config.data.fold == spec.data.fold
   end)
-  if not run then return end
-  print(("%s: run %s is %s"):format(label, run.run, run.state))
-  local tested, message, code = test_best(run)
-  if tested and tested.step == run.best.step then return run, tested end
-  if not tested and code ~= "not_found" then return nil, message, code end
-  print(("%s: run %s has lost its best checkpoint: not taken")
-    :format(label, run.run))
-end
-
--- A new run of this spec and its test; or nil, message, code.
-local function train_fold(label, name, spec)
+  if run then
+    print(("%s: run %s is %s"):format(label, run.run, run.state))
+    return run
+  end
   print(("%s: training %s"):format(label, name))
-  local run, message, code = qn.train(spec)
-  if not run then return nil, message, code end
-  local tested
-  tested, message, code = test_best(run)
-  if not tested then return nil, message, code end
-  return run, tested
+  return qn.train(spec)
 end
 
 -- Accuracies in percent of one fold, from the best checkpoint; or nil, message,
 -- code.
 local function measure_fold(line, k, options)
-  local label, spec = ("%s, fold %d"):format(line.name, k), line.specs[k]
-  local name = spec.name:gsub("%-%*$", "")
-  local run, tested, code
-  if not options.train then run, tested, code = find_fold(label, name, spec) end
-  if not run and not code then
-    run, tested, code = train_fold(label, name, spec)
-  end
-  if not run then return nil, label .. ": " .. tested, code end
+  local label = ("%s, fold %d"):format(line.name, k)
+  local run, message, code = fold_run(label, line.specs[k], options)
+  if not run then return nil, label .. ": " .. message, code end
+  local ok
+  ok, message, code = run:wait()
+  if not ok then return nil, label .. ": " .. message, code end
+  ok, message, code = run:evaluate("test", { checkpoint = "best" })
+  if not ok then return nil, label .. ": " .. message, code end
   local valid = run.best and run.best.accuracy
   return {
-    run = run.run, step = tested.step, accuracy = 100 * tested.accuracy,
+    run = run.run, step = ok.step, accuracy = 100 * ok.accuracy,
     valid = valid and 100 * valid,
     minutes_per_epoch = run.seconds / 60 / run.epoch,
   }

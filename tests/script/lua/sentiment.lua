@@ -110,12 +110,13 @@ assert(#qn.runs() == 9 and text:find(
 -- And a run without its best checkpoint stands for nothing.
 local fold = one[1].folds[1]
 local best = ("%s/checkpoints/%d"):format(qn.run(fold.run).dir, fold.step)
-for _, name in ipairs { "/metric", "/model.safetensors", "/state.safetensors", "" } do
-  assert(os.remove(best .. name))
-end
+assert(os.remove(best .. "/model.safetensors"))
 text, same = with_record(table_1, asked)
 assert(#qn.runs() == 10 and same[1].folds[1].run ~= fold.run, text)
 assert(text:find("has lost its best checkpoint: not taken", 1, true), text)
+assert(os.remove(qn.run(same[1].folds[1].run).dir .. "/best"))
+text, one = with_record(table_1, asked)
+assert(#qn.runs() == 11 and one[1].folds[1].run ~= same[1].folds[1].run, text)
 
 -- The authors' code has the paper's line, too.
 local _, code = with_record(table_1, {
