@@ -1,38 +1,24 @@
 /* corpus_documents.c - open a corpus of labelled documents.
  *
- * Files become numbered words first; then it is decided which document belongs
- * to which split, which words have an id, and what is left of a document. So
- * the folds are the same ones whatever words are known. */
+ * Which document belongs to which split is decided first (data/doc_parts.h), so
+ * the folds are the same ones whatever words are known. Then it is decided
+ * which words have an id, and what is left of a document. */
 #include "data/corpus_self.h"
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "base/rng.h"
-#include "data/doc_words.h"
-#include "data/shuffle.h"
+#include "data/doc_parts.h"
 #include "data/vectors.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The order of documents is of the program and not of a run: folds, and what
- * eval.limit takes from the front, can be compared between runs. */
-#define ORDER_SEED 2019
-
 struct reading {
     const struct qn_corpus_spec *spec;
     struct qn_log *log;
     struct qn_corpus *c;
-    struct qn_words *words; /* of all files, as they stand */
-    struct qn_doc_words file[QN_N_SPLITS];
-    size_t *order[QN_N_SPLITS]; /* documents of a file, shuffled */
-    /* The documents of a split: a piece of a file's order. */
-    struct part {
-        const struct qn_doc_words *file;
-        const size_t *documents;
-        size_t n;
-    } part[QN_N_SPLITS];
-    int32_t *id_of; /* of each of 'words'; -1: it is dropped */
+    struct qn_doc_parts parts;
+    int32_t *id_of; /* of each of the parts' words; -1: it is dropped */
     bool added_unk;
 };
 
@@ -47,101 +33,6 @@ static void count(struct tally *t, size_t document)
     t->n++;
 }
 
-static enum qn_status read_files(struct reading *r, struct qn_err *err)
-{
-    struct qn_corpus *c = r->c;
-    for (int i = 0; i < QN_N_SPLITS; i++) {
-        if (!qn_corpus_has_path(r->spec, (enum qn_split)i)) {
-            continue;
-        }
-        struct qn_doc_words *file = &r->file[i];
-        enum qn_status status = qn_doc_words_read(r->spec->path[i], r->spec,
-                                                  r->log, r->words, file, err);
-        if (status != QN_OK) {
-            return status;
-        }
-        c->path[i] = qn_xstrdup(file->labelled.path);
-        memcpy(c->sha256[i], file->labelled.sha256, sizeof c->sha256[i]);
-        size_t n = file->labelled.n;
-        r->order[i] = qn_xcalloc(n, sizeof *r->order[i]);
-        for (size_t k = 0; k < n; k++) {
-            r->order[i][k] = k;
-        }
-        qn_shuffle(qn_rng_key(ORDER_SEED, (uint64_t)i, 0, QN_RNG_SHUFFLE),
-                   r->order[i], n);
-        r->part[i] = (struct part){file, r->order[i], n};
-    }
-    return QN_OK;
-}
-
-/* The last n documents of train become split i. */
-static void cut_part(struct reading *r, enum qn_split i, size_t n)
-{
-    struct qn_corpus *c = r->c;
-    struct part *train = &r->part[QN_TRAIN];
-    if (n == 0) {
-        return;
-    }
-    train->n -= n;
-    r->part[i] = (struct part){train->file, train->documents + train->n, n};
-    c->path[i] = qn_xstrdup(c->path[QN_TRAIN]);
-    memcpy(c->sha256[i], c->sha256[QN_TRAIN], sizeof c->sha256[i]);
-}
-
-/* Move items [from, to) of n behind the others; all keep their order. */
-static void move_back(size_t *items, size_t from, size_t to, size_t n)
-{
-    size_t len = to - from;
-    size_t *moved = qn_xcalloc(len, sizeof *moved);
-    memcpy(moved, items + from, len * sizeof *items);
-    memmove(items + from, items + to, (n - to) * sizeof *items);
-    memcpy(items + n - len, moved, len * sizeof *items);
-    free(moved);
-}
-
-static enum qn_status cut_fold(struct reading *r, struct qn_err *err)
-{
-    size_t k = (size_t)r->spec->fold.k, n = (size_t)r->spec->fold.n;
-    size_t n_left = r->part[QN_TRAIN].n;
-    QN_ASSERT(n >= 2 && k >= 1 && k <= n);
-    if (n_left < n) {
-        return qn_fail(err, QN_EUSAGE,
-                       "%s: has %zu documents to train on, too few for %zu "
-                       "folds",
-                       r->c->path[QN_TRAIN], n_left, n);
-    }
-    size_t from = n_left * (k - 1) / n, to = n_left * k / n;
-    move_back(r->order[QN_TRAIN], from, to, n_left);
-    cut_part(r, QN_VALID, to - from);
-    return QN_OK;
-}
-
-static enum qn_status cut_parts(struct reading *r, struct qn_err *err)
-{
-    const struct qn_corpus_spec *spec = r->spec;
-    double cut[QN_N_SPLITS] = {0};
-    if (!qn_corpus_has_path(spec, QN_TEST)) {
-        cut[QN_TEST] = spec->fraction[QN_TEST];
-    }
-    enum qn_status status = qn_corpus_check_fractions(cut, err);
-    if (status != QN_OK || !qn_corpus_has_path(spec, QN_TRAIN)) {
-        return status;
-    }
-    cut_part(r, QN_TEST, qn_split_cut(cut[QN_TEST], r->part[QN_TRAIN].n));
-    if (spec->fold.n > 0 && !qn_corpus_has_path(spec, QN_VALID)) {
-        status = cut_fold(r, err);
-    }
-    return status;
-}
-
-/* Words of a document from its front on. */
-static const int32_t *words_of(const struct part *p, size_t i, size_t *n)
-{
-    const size_t *start = p->file->start + p->documents[i];
-    *n = start[1] - start[0];
-    return p->file->words + start[0];
-}
-
 static size_t most_words(const struct qn_corpus_spec *spec)
 {
     return spec->max_words > 0 ? (size_t)spec->max_words : SIZE_MAX;
@@ -152,10 +43,10 @@ static size_t most_words(const struct qn_corpus_spec *spec)
 static bool cover(struct reading *r, enum qn_split split, bool learn)
 {
     struct qn_vocab *v = r->c->vocab;
-    const struct part *p = &r->part[split];
+    const struct qn_doc_part *p = &r->parts.part[split];
     for (size_t i = 0; i < p->n; i++) {
         size_t n;
-        const int32_t *words = words_of(p, i, &n);
+        const int32_t *words = qn_doc_part_words(p, i, &n);
         for (size_t t = 0; t < n && t < most_words(r->spec); t++) {
             int32_t *id = &r->id_of[words[t]];
             if (*id < 0 && !learn) {
@@ -163,7 +54,7 @@ static bool cover(struct reading *r, enum qn_split split, bool learn)
             }
             if (*id < 0) {
                 size_t len;
-                const char *word = qn_words_get(r->words, words[t], &len);
+                const char *word = qn_words_get(r->parts.words, words[t], &len);
                 *id = qn_vocab_add_word(v, word, len);
             }
         }
@@ -192,9 +83,9 @@ static enum qn_status learn_words(struct reading *r, struct qn_err *err)
 static void tell_coverage(const struct reading *r)
 {
     size_t n = 0, dropped = 0;
-    int kinds = qn_words_size(r->words);
+    int kinds = qn_words_size(r->parts.words);
     for (int i = 0; i < QN_N_SPLITS; i++) {
-        const struct qn_doc_words *file = &r->file[i];
+        const struct qn_doc_words *file = &r->parts.file[i];
         size_t n_words =
             file->start != NULL ? file->start[file->labelled.n] : 0;
         for (size_t k = 0; k < n_words; k++) {
@@ -217,9 +108,9 @@ static void tell_coverage(const struct reading *r)
 static void find_ids(struct reading *r)
 {
     const struct qn_vocab *v = r->c->vocab;
-    for (int w = 0; w < qn_words_size(r->words); w++) {
+    for (int w = 0; w < qn_words_size(r->parts.words); w++) {
         size_t len;
-        const char *word = qn_words_get(r->words, w, &len);
+        const char *word = qn_words_get(r->parts.words, w, &len);
         r->id_of[w] = qn_vocab_find_word(v, word, len);
     }
 }
@@ -231,7 +122,7 @@ static enum qn_status take_vectors(struct reading *r, struct qn_err *err)
     struct qn_words *found;
     enum qn_status status =
         qn_vectors_read(spec->vectors, spec->data_dir, spec->vector_width,
-                        r->words, r->log, &found, &r->c->vectors, err);
+                        r->parts.words, r->log, &found, &r->c->vectors, err);
     if (status != QN_OK) {
         return status;
     }
@@ -255,7 +146,7 @@ static enum qn_status take_vocab(struct reading *r, struct qn_err *err)
 {
     const struct qn_corpus_spec *spec = r->spec;
     struct qn_corpus *c = r->c;
-    int kinds = qn_words_size(r->words);
+    int kinds = qn_words_size(r->parts.words);
     r->id_of = qn_xmalloc((size_t)kinds * sizeof *r->id_of);
     for (int w = 0; w < kinds; w++) {
         r->id_of[w] = -1;
@@ -306,7 +197,7 @@ static void tell_tally(const struct reading *r, enum qn_split split,
     if (empty->n == 0 && cut->n == 0) {
         return; /* and the split may have no file */
     }
-    const struct qn_labelled *l = &r->part[split].file->labelled;
+    const struct qn_labelled *l = &r->parts.part[split].file->labelled;
     char where[512];
     if (empty->n > 0) {
         qn_log_write(r->log, QN_LOG_WARN,
@@ -331,11 +222,11 @@ static void tell_tally(const struct reading *r, enum qn_split split,
 static void encode_part(struct reading *r, enum qn_split split)
 {
     struct qn_corpus *c = r->c;
-    const struct part *p = &r->part[split];
+    const struct qn_doc_part *p = &r->parts.part[split];
     struct tally empty = {0}, cut = {0};
     size_t n_words = 0, n_kept = 0, n_ids = 0, longest = 0, len;
     for (size_t i = 0; i < p->n; i++) {
-        (void)words_of(p, i, &len);
+        (void)qn_doc_part_words(p, i, &len);
         n_words += len;
     }
     int32_t *ids = qn_xcalloc(n_words, sizeof *ids);
@@ -343,7 +234,7 @@ static void encode_part(struct reading *r, enum qn_split split)
     int32_t *label = qn_xcalloc(p->n, sizeof *label);
     for (size_t i = 0; i < p->n; i++) {
         bool too_long = false;
-        const int32_t *words = words_of(p, i, &len);
+        const int32_t *words = qn_doc_part_words(p, i, &len);
         size_t n = encode(r, words, len, ids + n_ids, &too_long);
         if (n == 0) {
             count(&empty, p->documents[i]);
@@ -352,7 +243,7 @@ static void encode_part(struct reading *r, enum qn_split split)
         if (too_long) {
             count(&cut, p->documents[i]);
         }
-        label[n_kept] = p->file->labelled.docs[p->documents[i]].label;
+        label[n_kept] = qn_doc_part_label(p, i);
         longest = n > longest ? n : longest;
         n_ids += n;
         start[++n_kept] = n_ids;
@@ -367,7 +258,32 @@ static void encode_part(struct reading *r, enum qn_split split)
 }
 
 /* A new run wants both labels in what it learns from. */
-static enum qn_status check_train(const struct reading *r, struct qn_err *err)
+static enum qn_status check_labels(const struct reading *r, size_t n,
+                                   size_t n_positive, struct qn_err *err)
+{
+    if (n_positive > 0 && n_positive < n) {
+        return QN_OK;
+    }
+    return qn_fail(err, QN_EFORMAT,
+                   "%s: all documents of the train split are %s, nothing to "
+                   "learn",
+                   r->c->path[QN_TRAIN],
+                   n_positive == 0 ? "negative" : "positive");
+}
+
+/* Before vectors are read, which may take minutes. */
+static enum qn_status check_read(const struct reading *r, struct qn_err *err)
+{
+    const struct qn_doc_part *p = &r->parts.part[QN_TRAIN];
+    size_t n_positive = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        n_positive += qn_doc_part_label(p, i) == 1;
+    }
+    return check_labels(r, p->n, n_positive, err);
+}
+
+/* Of the documents that have a known word. */
+static enum qn_status check_kept(const struct reading *r, struct qn_err *err)
 {
     const struct qn_documents *d = &r->c->documents[QN_TRAIN];
     size_t n_positive = 0;
@@ -379,22 +295,27 @@ static enum qn_status check_train(const struct reading *r, struct qn_err *err)
                        "%s: no document of the train split has a known word",
                        r->c->path[QN_TRAIN]);
     }
-    if (n_positive == 0 || n_positive == d->n) {
-        return qn_fail(err, QN_EFORMAT,
-                       "%s: all documents of the train split are %s, nothing "
-                       "to learn",
-                       r->c->path[QN_TRAIN],
-                       n_positive == 0 ? "negative" : "positive");
+    return check_labels(r, d->n, n_positive, err);
+}
+
+/* Where the documents of each split came from. */
+static void take_origins(struct reading *r)
+{
+    struct qn_corpus *c = r->c;
+    for (int i = 0; i < QN_N_SPLITS; i++) {
+        const struct qn_doc_words *file = r->parts.part[i].file;
+        if (file != NULL) {
+            c->path[i] = qn_xstrdup(file->labelled.path);
+            memcpy(c->sha256[i], file->labelled.sha256, sizeof c->sha256[i]);
+        }
     }
-    return QN_OK;
 }
 
 static enum qn_status fill(struct reading *r, struct qn_err *err)
 {
-    enum qn_status status = read_files(r, err);
-    if (status == QN_OK) {
-        status = cut_parts(r, err);
-    }
+    bool new_run = r->spec->vocab == NULL;
+    take_origins(r);
+    enum qn_status status = new_run ? check_read(r, err) : QN_OK;
     if (status == QN_OK) {
         status = take_vocab(r, err);
     }
@@ -404,7 +325,7 @@ static enum qn_status fill(struct reading *r, struct qn_err *err)
     for (int i = 0; i < QN_N_SPLITS; i++) {
         encode_part(r, (enum qn_split)i);
     }
-    return r->spec->vocab == NULL ? check_train(r, err) : QN_OK;
+    return new_run ? check_kept(r, err) : QN_OK;
 }
 
 enum qn_status qn_corpus_fill_documents(struct qn_corpus *c,
@@ -412,15 +333,14 @@ enum qn_status qn_corpus_fill_documents(struct qn_corpus *c,
                                         struct qn_log *log, struct qn_err *err)
 {
     QN_ASSERT(spec->kind == QN_SYMBOL_WORD);
-    struct reading r = {
-        .spec = spec, .log = log, .c = c, .words = qn_words_new()};
+    struct reading r = {.spec = spec, .log = log, .c = c};
     c->has_documents = true;
-    enum qn_status status = fill(&r, err);
-    for (int i = 0; i < QN_N_SPLITS; i++) {
-        qn_doc_words_fini(&r.file[i]);
-        free(r.order[i]);
+    enum qn_status status = qn_doc_parts_read(spec, log, &r.parts, err);
+    if (status != QN_OK) {
+        return status;
     }
-    qn_words_free(r.words);
+    status = fill(&r, err);
+    qn_doc_parts_fini(&r.parts);
     free(r.id_of);
     return status;
 }
