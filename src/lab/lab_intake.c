@@ -38,15 +38,18 @@ void qn_lab_intake_step(struct lab_run *run, const struct qn_step_record *r)
     run->newest = *r;
 }
 
-/* By checkpoint.metric; of equal ones the earlier stays, as the trainer has it.
- */
+/* By checkpoint.metric, as the trainer has it: of equal ones the earlier stays,
+ * and without a loss no accuracy counts. */
 static bool is_better(const struct lab_run *run, const struct qn_evaluation *e)
 {
+    if (!isfinite(e->loss)) {
+        return false;
+    }
     if (run->spec.checkpoint.metric == QN_VALID_ACCURACY) {
         return isfinite(e->accuracy) &&
                (!run->has_best || !(e->accuracy <= run->best_accuracy));
     }
-    return isfinite(e->loss) && (!run->has_best || e->loss < run->best_loss);
+    return !run->has_best || e->loss < run->best_loss;
 }
 
 void qn_lab_intake_eval(struct lab_run *run, int64_t step,
