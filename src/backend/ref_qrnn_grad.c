@@ -66,14 +66,13 @@ static void backward_row(const struct qn_ref_layer *r,
             *i = (float)qn_ref_settled(dc[h] * zv * iv * (1.0 - iv));
         }
         f[h] = (float)qn_ref_settled(df * fv * (1.0 - fv));
-        dz = qn_ref_settled(dz);
         dc[h] *= fv;
         double slope = activate_slope(r->l->activation, alpha, (double)z[h]);
-        z[h] = (float)(dz * slope);
+        z[h] = (float)qn_ref_settled(dz * slope);
         if (dual) {
             float *minus = z + hidden;
             slope = activate_slope(r->l->activation, alpha, (double)minus[h]);
-            minus[h] = (float)(-dz * slope);
+            minus[h] = (float)qn_ref_settled(-dz * slope);
         }
     }
 }

@@ -420,6 +420,35 @@ static void gradients_that_decay_end_at_zero(void **state)
     }
 }
 
+/* With a at -10 a candidate is nearly flat, and the forget gate shut: of the
+ * 2e-30 that come in less than 1e-30 is left behind every activation. The bias
+ * of a single step has the gradients of the pre-activations as they are. */
+static void no_gradient_of_a_pre_activation_is_too_small(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 10; k++) {
+        struct layer_shape shape = {.batch = 1,
+                                    .steps = 1,
+                                    .in = 3,
+                                    .hidden = 5,
+                                    .window = 1,
+                                    .pooling = QN_POOL_FO,
+                                    .activation = (enum qn_activation)(k / 2)};
+        struct layer_data *d = layer_new(shape, 4);
+        for (int i = LAYER_X; i <= LAYER_D_BIAS; i++)
+            for (size_t j = 0; j < d->count[i]; j++)
+                d->array[i][j] = i == LAYER_BIAS       ? -10.0f
+                                 : i == LAYER_D_LAST_C ? 2e-30f
+                                                       : 0.0f;
+        struct qn_backend *be = place_backend(k % 2 ? "ref" : "cpu", NULL, 1);
+        layer_run(be, d, true);
+        qn_backend_free(be);
+        for (size_t j = 0; j < d->count[LAYER_D_BIAS]; j++)
+            assert_true(d->array[LAYER_D_BIAS][j] == 0.0f);
+        layer_free(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +464,7 @@ int main(void)
         cmocka_unit_test(padded_sequences_of_many_blocks_agree),
         cmocka_unit_test(nan_spreads_alike),
         cmocka_unit_test(what_decays_ends_at_zero),
+        cmocka_unit_test(no_gradient_of_a_pre_activation_is_too_small),
         cmocka_unit_test(gradients_that_decay_end_at_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,12 +53,17 @@ static void candidate_elu(float *x, float alpha, size_t n)
         x[i] = qn_velu(x[i], alpha);
 }
 
+static inline float settled(float gradient)
+{
+    return fabsf(gradient) < QN_GRAD_LEAST ? 0.0f : gradient;
+}
+
 static void candidate_tanh_grad(float *restrict z, const float *restrict dz,
                                 float sign, float alpha, size_t n)
 {
     (void)alpha;
     for (size_t i = 0; i < n; i++)
-        z[i] = sign * dz[i] * (1.0f - z[i] * z[i]);
+        z[i] = settled(sign * dz[i] * (1.0f - z[i] * z[i]));
 }
 
 static void candidate_relu_grad(float *restrict z, const float *restrict dz,
@@ -66,7 +71,7 @@ static void candidate_relu_grad(float *restrict z, const float *restrict dz,
 {
     (void)alpha;
     for (size_t i = 0; i < n; i++)
-        z[i] = z[i] > 0.0f ? sign * dz[i] : 0.0f;
+        z[i] = z[i] > 0.0f ? settled(sign * dz[i]) : 0.0f;
 }
 
 static void candidate_elu_grad(float *restrict z, const float *restrict dz,
@@ -74,7 +79,7 @@ static void candidate_elu_grad(float *restrict z, const float *restrict dz,
 {
     for (size_t i = 0; i < n; i++) {
         float slope = z[i] > 0.0f ? 1.0f : z[i] + alpha;
-        z[i] = sign * dz[i] * slope;
+        z[i] = settled(sign * dz[i] * slope);
     }
 }
 
@@ -123,11 +128,6 @@ static void cell(float *h, const struct qn_qrnn_cell *k)
     }
 }
 
-static inline float settled(float gradient)
-{
-    return fabsf(gradient) < QN_GRAD_LEAST ? 0.0f : gradient;
-}
-
 static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
                                   const float *restrict dh,
                                   const struct qn_qrnn_cell *cell,
@@ -160,7 +160,7 @@ static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
             f[2 * n + j] = settled(g * zj * ij * (1.0f - ij));
         }
         f[j] = settled(df * fj * (1.0f - fj));
-        dz[j] = settled(dzj);
+        dz[j] = dzj;
         dc[j] = g * fj;
     }
 }
