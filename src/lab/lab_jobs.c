@@ -69,16 +69,9 @@ static enum qn_status sample(struct lab_job *job, struct qn_measure *m,
 static enum qn_status classify(struct lab_job *job, struct qn_measure *m,
                                struct qn_err *err)
 {
-    struct qn_judgement j;
-    enum qn_status status = qn_measure_classify(
-        m, job->command.document, job->command.document_len, &j, err);
-    if (status == QN_OK) {
-        job->answer.judgement.probability = j.probability;
-        job->answer.judgement.label = j.label;
-        job->answer.judgement.words = j.words;
-        job->answer.judgement.known = j.known;
-    }
-    return status;
+    return qn_measure_classify(m, job->command.document,
+                               job->command.document_len,
+                               &job->answer.judgement, err);
 }
 
 static enum qn_status measure(struct lab_job *job, struct qn_measure *m,

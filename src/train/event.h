@@ -50,6 +50,15 @@ enum qn_note_kind {
     QN_NOTE_FAILED   /* text = the sentence */
 };
 
+/* What a classifier says of a text. */
+struct qn_judgement {
+    double probability; /* of label 1, positive */
+    int label;          /* 1 when the probability is above 0.5, else 0 */
+    int words;          /* of the text, as it was split */
+    int known;          /* those that were read: the rest the run lacks, or they
+                           are beyond data.max_words */
+};
+
 /* Everything that is rare. */
 struct qn_note {
     enum qn_note_kind kind;
@@ -63,10 +72,7 @@ struct qn_note {
     double seconds;
     bool is_best;
     bool on_request; /* an evaluation that a person asked for */
-    struct {
-        double probability;
-        int label, words, known;
-    } judgement;     /* of a text that was to be classified */
+    struct qn_judgement judgement;
     uint64_t ticket; /* of the request that this answers, 0 = none */
     int status;      /* enum qn_status of a reply */
     char key[64];

@@ -63,16 +63,8 @@ enum qn_status qn_measure_sample(struct qn_measure *m,
                                  const struct qn_text_request *request,
                                  struct qn_str *out, struct qn_err *err);
 
-/* What a classifier says of a text. */
-struct qn_judgement {
-    double probability; /* of label 1, positive */
-    int label;          /* 1 when the probability is above 0.5, else 0 */
-    int words;          /* of the text, as it was split */
-    int known;          /* those that were read: the rest the run lacks, or they
-                           are beyond data.max_words */
-};
-/* QN_EUSAGE when the run is a language model, when the text is not UTF-8, and
- * when no word of it is known. */
+/* What a classifier says of a text. QN_EUSAGE when the run is a language model,
+ * when the text is not UTF-8, and when no word of it is known. */
 enum qn_status qn_measure_classify(struct qn_measure *m, const char *text,
                                    size_t len, struct qn_judgement *out,
                                    struct qn_err *err);

@@ -261,14 +261,9 @@ static void classify(struct qn_worker *w, const struct qn_command *c)
 {
     struct qn_note n = blank_note(w, QN_NOTE_REPLY);
     struct qn_measure *m = qn_trainer_measure(w->trainer);
-    struct qn_judgement j = {.probability = (double)NAN};
     struct qn_err err = {""};
-    enum qn_status status =
-        qn_measure_classify(m, c->document, c->document_len, &j, &err);
-    n.judgement.probability = j.probability;
-    n.judgement.label = j.label;
-    n.judgement.words = j.words;
-    n.judgement.known = j.known;
+    enum qn_status status = qn_measure_classify(m, c->document, c->document_len,
+                                                &n.judgement, &err);
     reply(w, c, &n, status, &err);
 }
 
