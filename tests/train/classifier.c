@@ -9,6 +9,7 @@
 #include "model/checkpoint.h"
 #include "store/checkpoints.h"
 #include "store/store.h"
+#include "train/text.h"
 #include "train/trainer_self.h"
 
 #include <math.h>
@@ -136,6 +137,27 @@ static void statistics_are_of_real_words(void **state)
                      QN_OK);
     assert_int_equal(counted, words * 8);
     free(run);
+}
+
+/* Memory is planned for what any split may ask of it. */
+static void the_longest_document_of_all_splits_is_planned_for(void **state)
+{
+    struct labelled *l = *state;
+    struct qn_trainer *t = labelled_create(l, NULL);
+    assert_int_equal(qn_text_longest(t->corpus, &t->spec),
+                     qn_feed_steps(t->feed));
+    qn_trainer_free(t);
+    free(fixture_write(l->f, "test.tsv",
+                       "0\t0\tdull plot\n"
+                       "1\t0\tthe film was bright and the plot and the actors "
+                       "with its ends was the film\n"));
+    t = labelled_create(l, NULL);
+    assert_true(qn_feed_steps(t->feed) < 16);
+    assert_int_equal(qn_text_longest(t->corpus, &t->spec), 16);
+    qn_trainer_free(t);
+    t = fixture_create(l->f, NULL);
+    assert_int_equal(qn_text_longest(t->corpus, &t->spec), t->spec.seq);
+    qn_trainer_free(t);
 }
 
 /* --- the best ------------------------------------------------------------ */
@@ -616,6 +638,7 @@ int main(void)
         CASE(a_separable_task_is_learnt),
         CASE(accuracy_is_recorded),
         CASE(statistics_are_of_real_words),
+        CASE(the_longest_document_of_all_splits_is_planned_for),
         CASE(the_best_is_by_the_metric_that_was_asked_for),
         CASE(an_accuracy_without_a_loss_is_never_the_best),
         CASE(a_cut_run_ends_byte_for_byte_like_an_uncut_one),
