@@ -1,5 +1,5 @@
 /* imdb.c - the reviews of IMDb as the paper's authors cut them; skipped where
- * there are none (scripts/get-data imdb glove). */
+ * there are none (scripts/get-data imdb glove/glove.6B.100d.txt). */
 #include "data/feed.h"
 
 #include "world.h"
@@ -22,11 +22,14 @@ static struct qn_corpus_spec fold(int k)
         .lower = true,
         .documents = true,
         .fold = {k, FOLDS},
-        .vectors = "glove/glove.6B.100d.imdb.txt",
         .vector_width = 100,
         .max_words = 3000,
     };
 }
+
+/* The same as far as these reviews have their words; the first is shorter. */
+static const char *const vectors[] = {"glove/glove.6B.100d.imdb.txt",
+                                      "glove/glove.6B.100d.txt"};
 
 static struct qn_corpus *open_or_skip(int k, const struct qn_vocab *vocab)
 {
@@ -38,7 +41,11 @@ static struct qn_corpus *open_or_skip(int k, const struct qn_vocab *vocab)
         spec.vocab = vocab;
         spec.path[QN_TEST] = NULL; /* it is the same in every fold */
     }
-    enum qn_status status = qn_corpus_open(&spec, log, &c, &err);
+    enum qn_status status = QN_ENOTFOUND;
+    for (int i = 0; i < 2 && status == QN_ENOTFOUND; i++) {
+        spec.vectors = vectors[i];
+        status = qn_corpus_open(&spec, log, &c, &err);
+    }
     qn_log_free(log);
     if (status == QN_ENOTFOUND) {
         skip();
