@@ -372,6 +372,32 @@ static void a_rerun_and_a_resume_classify_as_well(void **state)
     json_decref(e);
 }
 
+/* The words may have other numbers: vectors are found by word. */
+static void imported_weights_judge_as_those_of_the_run(void **state)
+{
+    (void)state;
+    static const char *const import =
+        "import w.st task=classify data.train=few.tsv data.fold=none "
+        "data.test=0 name=b";
+    free(quern_out(LEARN));
+    assert_int_equal(
+        sh("cp store/*-a/checkpoints/40/model.safetensors w.st;"
+           " printf '1\\t\\tfine film\\n0\\t\\tpoor film\\n' >few.tsv;"
+           " printf 'fine film\\npoor film\\npoor\\n' >t"),
+        0);
+    char *before = quern_out("eval a --checkpoint last --text t");
+    free(quern_out("%s data.vectors=vectors.txt", import));
+    char *after = quern_out("eval b --text t");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    expect("import w.st data.train=few.tsv", 1, "embedding.weight is missing");
+    struct outcome o = quern("%s", import);
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.err, "data.vectors does not say where"));
+    outcome_free(&o);
+}
+
 #define WITH_SHELL(test)                                                       \
     cmocka_unit_test_setup_teardown(test, setup, shell_teardown)
 
@@ -390,6 +416,7 @@ int main(void)
         WITH_SHELL(wrong_data_is_refused_and_leaves_nothing),
         WITH_SHELL(odd_documents_and_vectors_are_told_and_survived),
         WITH_SHELL(params_of_a_run_leave_the_vectors_out),
+        WITH_SHELL(imported_weights_judge_as_those_of_the_run),
         WITH_SHELL(a_rerun_and_a_resume_classify_as_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
