@@ -1,6 +1,8 @@
 /* checkpoints.c - tests of checkpoints, crash by crash. */
 #include "make_run.h"
 
+#include "store/checkpoints.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -143,6 +145,44 @@ static void of_equal_checkpoints_the_earliest_stays(void **state)
         checkpoint(d, i, "x", i == 1, -0.75, (struct qn_keep){2, 1});
     }
     check_steps(qn_run_dir_path(d), "1 2 4");
+    qn_run_dir_close(d);
+}
+
+static bool same(double a, double b)
+{
+    return isnan(a) ? isnan(b) : a == b;
+}
+
+/* Of older programs, of other systems, and damaged. */
+static void figures_are_read_from_any_metric_file(void **state)
+{
+    const double none = (double)NAN;
+    const struct {
+        const char *text;
+        struct qn_figures figures;
+    } cases[] = {
+        {"1.25\n", {1.25, 1.25, none}},
+        {"1.25", {1.25, 1.25, none}},
+        {"nan\n", {none, none, none}},
+        {"-0.75\nloss 0.5\naccuracy 0.75\n", {-0.75, 0.5, 0.75}},
+        {"-0.75\r\nloss 0.5\r\naccuracy 0.75\r\n", {-0.75, 0.5, 0.75}},
+        {"-0.75\naccuracy 0.75\nloss 0.5", {-0.75, 0.5, 0.75}},
+        {"-0.75\naccuracy 0.75\n", {-0.75, none, 0.75}},
+        {"0.5\nloss 0.5\naccuracy ", {0.5, 0.5, none}},
+        {"0.5\nloss x\naccuracy y\n", {0.5, 0.5, none}},
+        {"x\nloss 0.5\naccuracy 0.75\n", {none, 0.5, 0.75}},
+        {"\n\n\n", {none, none, none}},
+        {"", {none, none, none}},
+    };
+    struct qn_run_dir *d = make_run(*state, "r");
+    checkpoint(d, 1, "x", true, 1, (struct qn_keep){1, 1});
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        put(qn_run_dir_path(d), "checkpoints/1/metric", cases[i].text);
+        struct qn_figures f = qn_run_checkpoint_figures(qn_run_dir_path(d), 1);
+        assert_true(same(f.metric, cases[i].figures.metric));
+        assert_true(same(f.loss, cases[i].figures.loss));
+        assert_true(same(f.accuracy, cases[i].figures.accuracy));
+    }
     qn_run_dir_close(d);
 }
 
@@ -312,6 +352,7 @@ int main(void)
         IN_SCRATCH(a_missing_checkpoint_error_lists_those_there_are),
         IN_SCRATCH(the_newest_and_the_best_stay),
         IN_SCRATCH(of_equal_checkpoints_the_earliest_stays),
+        IN_SCRATCH(figures_are_read_from_any_metric_file),
         IN_SCRATCH(what_best_and_last_name_stays_whatever_the_rule),
         IN_SCRATCH(steps_of_a_replaced_history_go_except_the_best),
         IN_SCRATCH(a_checkpoint_may_be_written_anew),
