@@ -149,6 +149,11 @@ static enum qn_status check(const struct qn_measured *m,
                        "--text and --split: the texts are the file's, or the "
                        "run's");
     }
+    if (args->option[QN_OPT_TEXT][0] == '\0') {
+        return qn_fail(err, QN_EUSAGE,
+                       "--text is empty, must be a file, or - for standard "
+                       "input");
+    }
     return QN_OK;
 }
 

@@ -236,6 +236,7 @@ static void a_file_that_holds_no_texts_is_refused(void **state)
     expect("eval a --text binary", 1,
            "binary: line 2 holds a zero byte: this is no text");
     expect("eval a --text empty --split test", 2, "--text and --split");
+    expect("eval a --text ''", 2, "--text is empty, must be a file, or -");
     expect("stats a --text empty", 2, "stats takes no option --text");
 }
 
