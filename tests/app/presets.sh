@@ -26,7 +26,7 @@ can_train() {
 work=$(mktemp -d "${TMPDIR:-/tmp}/quern-presets.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 [ $# -gt 0 ] || set -- $("$quern" presets |
-    sed -n 's/^\(ptb-[^ ]*\|sentiment\/[^ ]*\).*/\1/p')
+    awk '/^(ptb-|sentiment\/)/ { print $1 }')
 [ $# -gt 0 ] || { echo "quern presets lists none with data" >&2; exit 1; }
 
 # The value of KEY in the last line of the file that has it.
