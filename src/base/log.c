@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/thread.h"
 
 #include <stdio.h>
@@ -44,6 +45,7 @@ void qn_log_write(struct qn_log *log, enum qn_log_level level, const char *fmt,
     for (char *p = line; *p != '\0'; p++) {
         *p = *p == '\n' || *p == '\r' ? ' ' : *p;
     }
+    qn_blunt_controls(line);
     qn_lock(&log->lock);
     log->sink(log->user, level, line);
     qn_unlock(&log->lock);

@@ -2,6 +2,7 @@
 #include "base/status.h"
 
 #include "base/assert.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,22 +25,6 @@ static void trim_cut_utf8(char *text, size_t len)
     }
 }
 
-/* Names and values come from files and people; none may steer the terminal that
- * shows the sentence. */
-static void blunt_controls(char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)text[0];
-        unsigned char next = (unsigned char)text[1];
-        if ((c < 0x20 && c != '\n') || c == 0x7f) {
-            *text = '?';
-        } else if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
-            *text++ = '?'; /* U+0080 to U+009F: controls as well */
-            *text = '?';
-        }
-    }
-}
-
 enum qn_status qn_fail(struct qn_err *err, enum qn_status status,
                        const char *fmt, ...)
 {
@@ -57,7 +42,7 @@ enum qn_status qn_fail(struct qn_err *err, enum qn_status status,
     } else if ((size_t)len >= sizeof made.text) {
         trim_cut_utf8(made.text, sizeof made.text - 1);
     }
-    blunt_controls(made.text);
+    qn_blunt_controls(made.text);
     memcpy(err->text, made.text, strlen(made.text) + 1);
     return status;
 }

@@ -98,6 +98,20 @@ void qn_copy_text(char *to, size_t size, const char *s)
     to[len] = '\0';
 }
 
+void qn_blunt_controls(char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)text[0];
+        unsigned char next = (unsigned char)text[1];
+        if ((c < 0x20 && c != '\n') || c == 0x7f) {
+            *text = '?';
+        } else if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+            *text++ = '?'; /* U+0080 to U+009F: controls as well */
+            *text = '?';
+        }
+    }
+}
+
 bool qn_str_eq(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;

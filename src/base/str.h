@@ -26,6 +26,10 @@ char *qn_str_take(struct qn_str *s); /* the caller frees it; "" when empty */
  */
 void qn_copy_text(char *to, size_t size, const char *s);
 
+/* Question marks for control characters but newlines. Names and values come
+ * from files and people; none may steer the terminal that shows them. */
+void qn_blunt_controls(char *text);
+
 bool qn_str_eq(const char *a, const char *b);
 bool qn_starts_with(const char *s, const char *prefix);
 bool qn_ends_with(const char *s, const char *suffix);

@@ -48,6 +48,17 @@ static void a_message_is_one_line_however_long(void **state)
     qn_log_free(log);
 }
 
+/* File names come from anywhere. */
+static void a_message_does_not_steer_the_terminal(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct qn_log *log = qn_log_new(see, &seen);
+    qn_log_write(log, QN_LOG_WARN, "%s", "a\x1b[2Jb\x7f \xc2\x9b \xc3\xa9");
+    assert_string_equal(seen.last, "a?[2Jb? ?? \xc3\xa9");
+    qn_log_free(log);
+}
+
 static void no_log_drops_the_line(void **state)
 {
     (void)state;
@@ -85,6 +96,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_arrives_formatted_with_its_level),
         cmocka_unit_test(a_message_is_one_line_however_long),
+        cmocka_unit_test(a_message_does_not_steer_the_terminal),
         cmocka_unit_test(no_log_drops_the_line),
         cmocka_unit_test(any_thread_may_write),
     };
