@@ -55,8 +55,9 @@ struct qn_judgement {
     double probability; /* of label 1, positive */
     int label;          /* 1 when the probability is above 0.5, else 0 */
     int words;          /* of the text, as it was split */
-    int known;          /* those that were read: the rest the run lacks, or they
-                           are beyond data.max_words */
+    int known;          /* those that the run knows and that were read: others
+                           it drops or reads as <unk>, or they are beyond
+                           data.max_words */
 };
 
 /* Everything that is rare. */
