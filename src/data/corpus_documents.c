@@ -208,10 +208,11 @@ static void tell_tally(const struct reading *r, enum qn_split split,
                      l->path);
     }
     if (cut->n > 0) {
-        qn_log_write(r->log, QN_LOG_WARN,
-                     "%s split: %zu document%s cut at data.max_words = %d, the "
-                     "first is %s of %s",
-                     qn_split_name(split), cut->n, cut->n > 1 ? "s" : "",
+        /* A setting did it: worth knowing, but nobody's mistake. */
+        qn_log_write(r->log, QN_LOG_INFO,
+                     "%s split: %zu of %zu documents cut at data.max_words = "
+                     "%d, the first is %s of %s",
+                     qn_split_name(split), cut->n, r->parts.part[split].n,
                      r->spec->max_words,
                      qn_labelled_where(l, cut->first, where, sizeof where),
                      l->path);

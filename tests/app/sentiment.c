@@ -337,7 +337,7 @@ static void odd_documents_and_vectors_are_told_and_survived(void **state)
            "1 document without a known word left out, the first is line 13 of "
            "empty.tsv");
     expect("train data.train=long.tsv name=b " CLASSIFY "steps=8", 0,
-           "1 document cut at data.max_words = 3000, the first is line 13 of "
+           " documents cut at data.max_words = 3000, the first is line 13 of "
            "long.tsv");
     expect("train data.train=docs.tsv name=c " CLASSIFY
            "data.vectors=ragged.txt",

@@ -325,8 +325,8 @@ static void long_documents_are_cut_and_named(void **state)
     assert_int_equal(d->start[4], 2 + 3 + 3 + 3);
     /* A word that is never read has no row. */
     assert_int_equal(qn_vocab_size(qn_corpus_vocab(c)), 2);
-    char *said = qn_xasprintf("train split: 2 documents cut at data.max_words "
-                              "= 3, the first is line 3 of %s",
+    char *said = qn_xasprintf("train split: 2 of 4 documents cut at "
+                              "data.max_words = 3, the first is line 3 of %s",
                               path);
     assert_int_equal(w->n_heard, 1);
     assert_string_equal(w->heard, said);
@@ -351,8 +351,8 @@ static void max_words_counts_what_is_left(void **state)
     check_words(c, QN_TRAIN, 0, "a b");
     check_words(c, QN_TRAIN, 1, "a b");
     check_words(c, QN_TRAIN, 2, "a b");
-    char *said = qn_xasprintf("train split: 2 documents cut at data.max_words "
-                              "= 2, the first is line 2 of %s",
+    char *said = qn_xasprintf("train split: 2 of 3 documents cut at "
+                              "data.max_words = 2, the first is line 2 of %s",
                               path);
     assert_string_equal(w->heard, said);
     qn_corpus_free(c);
