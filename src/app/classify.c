@@ -33,12 +33,6 @@ static void print_json(struct qn_out *out, const char *run, int64_t number,
     qn_json_free(&j);
 }
 
-/* Whether a terminal would obey it rather than show it. */
-static bool is_control(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0);
-}
-
 /* The front of a text of valid UTF-8, controls as spaces. */
 static void add_excerpt(struct qn_str *s, const struct qn_str *text)
 {
@@ -46,8 +40,9 @@ static void add_excerpt(struct qn_str *s, const struct qn_str *text)
     for (int n = 0; n < EXCERPT && at < text->len; n++) {
         uint32_t code = 0;
         int bytes = qn_utf8_decode(text->text + at, text->len - at, &code);
-        qn_str_add_bytes(s, is_control(code) ? " " : text->text + at,
-                         is_control(code) ? 1 : (size_t)bytes);
+        bool blunt = qn_is_control(code);
+        qn_str_add_bytes(s, blunt ? " " : text->text + at,
+                         blunt ? 1 : (size_t)bytes);
         at += (size_t)bytes;
     }
     qn_str_add(s, at < text->len ? " ..." : "");

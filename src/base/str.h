@@ -55,6 +55,8 @@ int qn_nearest(const char *word, const char *const *names, int n);
 int qn_utf8_decode(const char *s, size_t len, uint32_t *code);
 /* Encode into out (room for 4); returns the bytes written. */
 int qn_utf8_encode(uint32_t code, char *out);
+/* Whether a terminal would obey it rather than show it. */
+bool qn_is_control(uint32_t code);
 /* U+FEFF in UTF-8, with which some programs begin a file. */
 #define QN_BYTE_ORDER_MARK "\xef\xbb\xbf"
 

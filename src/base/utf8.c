@@ -57,3 +57,8 @@ int qn_utf8_encode(uint32_t code, char *out)
     out[0] = (char)(unsigned char)(lead[n] | code);
     return n;
 }
+
+bool qn_is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}

@@ -133,9 +133,7 @@ static enum qn_status fail_symbol(const struct id_reader *r, struct qn_err *err)
                        r->symbol);
     }
     char shown[8] = "";
-    bool is_control =
-        r->symbol < 0x20 || (r->symbol >= 0x7f && r->symbol < 0xa0);
-    if (!is_control) {
+    if (!qn_is_control(r->symbol)) {
         shown[0] = ' ';
         (void)qn_utf8_encode(r->symbol, shown + 1);
     }

@@ -82,15 +82,10 @@ void qn_canvas_clear(struct qn_canvas *c, struct qn_rect where)
     }
 }
 
-static bool is_control(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0);
-}
-
 void qn_canvas_put(struct qn_canvas *c, int row, int col, uint32_t glyph,
                    enum qn_role role)
 {
-    if (is_control(glyph)) {
+    if (qn_is_control(glyph)) {
         glyph = REPLACEMENT;
     }
     int width = qn_glyph_width(glyph);

@@ -130,7 +130,7 @@ static void add_code(struct qn_str *out, uint32_t code, int *width)
         } while (++*width % TAB != 0);
         return;
     }
-    if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+    if (qn_is_control(code)) {
         return;
     }
     qn_str_add_bytes(out, bytes, (size_t)qn_utf8_encode(code, bytes));

@@ -62,12 +62,22 @@ static void nothing_decodes_to_nothing_and_nul_to_one(void **state)
     assert_int_equal(code, 0);
 }
 
+static void controls_are_those_of_both_sets_and_delete(void **state)
+{
+    (void)state;
+    for (uint32_t code = 0; code < 0x300; code++) {
+        bool expected = code <= 0x1f || (code >= 0x7f && code <= 0x9f);
+        assert_int_equal(qn_is_control(code), expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_survives_the_round_trip),
         cmocka_unit_test(what_is_not_utf8_is_refused),
         cmocka_unit_test(nothing_decodes_to_nothing_and_nul_to_one),
+        cmocka_unit_test(controls_are_those_of_both_sets_and_delete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
