@@ -90,6 +90,23 @@ static bool infer_embed(const struct qn_st_file *file, struct qn_spec *spec,
     return true;
 }
 
+/* One row tells a classifier's decoder from that of a language model, which
+ * has a row for each symbol of its table. */
+static bool check_task(const struct qn_st_file *file,
+                       const struct qn_spec *spec, struct qn_err *err)
+{
+    const struct qn_st_tensor *table = qn_st_find(file, "embedding.weight");
+    const struct qn_st_tensor *decoder = qn_st_find(file, "decoder.weight");
+    if (spec->task == QN_TASK_LM && decoder != NULL && decoder->n_dims == 2 &&
+        decoder->dim[0] == 1 && (table == NULL || table->dim[0] != 1)) {
+        (void)qn_fail(err, QN_EFORMAT,
+                      "decoder.weight has one row: this network classifies, "
+                      "which is task=classify");
+        return false;
+    }
+    return true;
+}
+
 /* The table of the symbols, or in its place word vectors from elsewhere. */
 static bool infer_table(const struct qn_st_file *file, struct qn_spec *spec,
                         int *vocab, struct qn_err *err)
@@ -248,7 +265,8 @@ static bool infer_all(const struct qn_st_file *file, struct qn_spec *spec,
                       int *vocab, struct qn_err *err)
 {
     int symbols = 0;
-    if (!infer_table(file, spec, &symbols, err) ||
+    if (!check_task(file, spec, err) ||
+        !infer_table(file, spec, &symbols, err) ||
         !infer_decoder(file, spec, err) || !infer_cell(file, spec, err)) {
         return false;
     }

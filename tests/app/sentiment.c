@@ -392,7 +392,7 @@ static void imported_weights_judge_as_those_of_the_run(void **state)
     assert_string_equal(before, after);
     free(before);
     free(after);
-    expect("import w.st data.train=few.tsv", 1, "embedding.weight is missing");
+    expect("import w.st data.train=few.tsv", 1, "which is task=classify");
     struct outcome o = quern("%s", import);
     assert_int_equal(o.status, 1);
     assert_non_null(strstr(o.err, "data.vectors does not say where"));
