@@ -290,8 +290,9 @@ struct qn_backend_ops {
                          double floor);
     /* The same for one sigmoid unit: binary cross-entropy of logits [n] and
      * labels [n], 0 or 1; a negative label does not count. A logit above 0 is a
-     * prediction of 1 (a probability above 0.5), any other one of 0; those that
-     * are right are added to the step's result, too. */
+     * prediction of 1 (a probability above 0.5), any other number one of 0;
+     * those that are right are added to the step's result, too. NaN is never
+     * right. */
     void (*sigmoid_xent)(struct qn_backend *be, struct qn_tensor logits,
                          struct qn_tensor labels, float scale);
 

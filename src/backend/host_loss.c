@@ -32,7 +32,8 @@ void qn_host_sigmoid_xent(struct qn_backend *be, struct qn_tensor logits,
         if (counts) {
             host->loss_sum += softplus(label[i] == 1 ? -value : value);
             host->count += 1.0;
-            host->correct += (label[i] == 1) == (value > 0.0);
+            bool says_one = value > 0.0;
+            host->correct += !isnan(value) && (label[i] == 1) == says_one;
         }
         if (scale != 0.0f) {
             double slope = sigmoid(value) - (double)label[i];
