@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
+#include "train/measure_self.h"
 #include "train/text.h"
 
 #include <math.h>
@@ -110,7 +111,9 @@ enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err)
     }
     struct qn_evaluation e;
     struct qn_err why;
+    t->measure->scheduled = true;
     enum qn_status status = qn_measure_evaluate(t->measure, QN_VALID, &e, &why);
+    t->measure->scheduled = false;
     if (status == QN_OK) {
         take_evaluation(t, &e);
         return QN_OK;

@@ -37,7 +37,7 @@ struct qn_evaluation {
     double seconds;
 };
 /* QN_EUSAGE when the run has no such split. eval.batch of the spec applies, and
- * eval.limit: of a stored run only one that 'changes' has set. */
+ * eval.limit: only one that 'changes' of a stored run has set. */
 enum qn_status qn_measure_evaluate(struct qn_measure *m, enum qn_split split,
                                    struct qn_evaluation *out,
                                    struct qn_err *err);

@@ -25,6 +25,7 @@ struct qn_measure {
     const struct qn_vocab *vocab;
     const struct qn_corpus *corpus; /* NULL: not opened yet */
     int64_t step; /* of the checkpoint; of a live model when it was asked for */
+    bool scheduled; /* a live run asks itself: its eval.limit holds */
     struct qn_kept_pass {
         struct qn_pass *pass; /* of this shape; NULL: not wanted yet */
         int batch, steps;

@@ -341,6 +341,20 @@ static void the_limit_of_training_does_not_bind_who_asks_later(void **state)
     free(run);
 }
 
+static void the_limit_of_training_does_not_bind_who_asks_meanwhile(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const limited[] = {"eval.limit=10", "steps=4",
+                                          "eval.every=2 steps", NULL};
+    struct qn_trainer *t = fixture_create(f, limited);
+    fixture_run(t, 2);
+    struct qn_measure *m = qn_trainer_measure(t);
+    assert_int_equal(evaluate(m, QN_VALID).predictions, 71);
+    fixture_run(t, INT64_MAX);
+    assert_int_equal(fixture_note(f, QN_NOTE_EVAL)->predictions, 10);
+    qn_trainer_free(t);
+}
+
 static void another_text_is_read_with_the_vocabulary_of_the_run(void **state)
 {
     struct fixture *f = *state;
@@ -533,6 +547,7 @@ int main(void)
         CASE(a_checkpoint_is_found_by_word_and_by_step),
         CASE(a_limit_takes_predictions_from_the_front),
         CASE(the_limit_of_training_does_not_bind_who_asks_later),
+        CASE(the_limit_of_training_does_not_bind_who_asks_meanwhile),
         CASE(another_text_is_read_with_the_vocabulary_of_the_run),
         CASE(a_text_that_changed_is_said),
         CASE(a_text_that_is_gone_does_not_keep_it_from_writing),
