@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The first lines say how wide the file is. */
 #define N_ASKED 100
@@ -412,6 +413,20 @@ static enum qn_status make_table(struct reading *r, struct qn_err *err)
     return QN_OK;
 }
 
+/* Files of more than this are read for longer than a person waits in silence.
+ */
+#define LARGE (256.0 * 1024 * 1024)
+
+static void announce(const char *path, struct qn_log *log)
+{
+    struct stat st;
+    char size[32];
+    if (stat(path, &st) == 0 && (double)st.st_size > LARGE) {
+        qn_log_write(log, QN_LOG_INFO, "%s: reading %s of word vectors", path,
+                     qn_format_bytes(size, sizeof size, (double)st.st_size));
+    }
+}
+
 enum qn_status qn_vectors_read(const char *given, const char *data_dir,
                                int width, const struct qn_words *wanted,
                                struct qn_log *log, struct qn_words **found,
@@ -422,6 +437,7 @@ enum qn_status qn_vectors_read(const char *given, const char *data_dir,
     if (status != QN_OK) {
         return status;
     }
+    announce(path, log);
     struct reading r = {.path = path, .width = width, .wanted = wanted};
     status = make_table(&r, err);
     if (status == QN_OK) {
