@@ -1,11 +1,10 @@
-/* file.c - read and replace whole files. */
+/* file.c - read whole files, compressed ones too. */
 #include "base/file.h"
 
 #include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -224,112 +223,4 @@ enum qn_status qn_file_read_gz(const char *path, struct qn_bytes *out,
     }
     *out = g.bytes;
     return QN_OK;
-}
-
-static bool write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno != EINTR) {
-            return false;
-        }
-        data += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-/* A new file beside path, whose name goes to *temporary. Names left over from
- * a process that died are skipped. */
-static int open_temporary(const char *path, char **temporary)
-{
-    for (int i = 0;; i++) {
-        *temporary = qn_xasprintf("%s.%ld-%d.tmp", path, (long)getpid(), i);
-        int fd =
-            open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST) {
-            return fd;
-        }
-        free(*temporary);
-    }
-}
-
-/* Fill the file and close it, whatever happens. */
-static enum qn_status fill(int fd, const char *path,
-                           const struct qn_span *parts, size_t n,
-                           struct qn_err *err)
-{
-    enum qn_status status = QN_OK;
-    for (size_t i = 0; i < n && status == QN_OK; i++) {
-        if (!write_all(fd, parts[i].data, parts[i].len)) {
-            status = qn_fail_errno(err, path, "cannot write");
-        }
-    }
-    if (status == QN_OK && fsync(fd) != 0) {
-        status = qn_fail_errno(err, path, "cannot sync");
-    }
-    if (close(fd) != 0 && status == QN_OK) {
-        status = qn_fail_errno(err, path, "cannot close");
-    }
-    return status;
-}
-
-static enum qn_status sync_parent(const char *path, struct qn_err *err)
-{
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL) {
-        return qn_dir_sync(".", err);
-    }
-    size_t len = slash > path ? (size_t)(slash - path) : 1;
-    char *folder = qn_xstrndup(path, len);
-    enum qn_status status = qn_dir_sync(folder, err);
-    free(folder);
-    return status;
-}
-
-/* Renaming over a device or a folder would replace or fail in odd ways. */
-static enum qn_status check_target(const char *path, struct qn_err *err)
-{
-    struct stat st;
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) {
-        return QN_OK;
-    }
-    return qn_fail(err, QN_EIO, "%s: %s", path,
-                   S_ISDIR(st.st_mode) ? "is a folder, not a file"
-                                       : "is not a regular file");
-}
-
-enum qn_status qn_file_write_parts(const char *path,
-                                   const struct qn_span *parts, size_t n,
-                                   struct qn_err *err)
-{
-    enum qn_status status = check_target(path, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    char *temporary;
-    int fd = open_temporary(path, &temporary);
-    if (fd < 0) {
-        status = qn_fail_errno(err, path, "cannot create");
-        free(temporary);
-        return status;
-    }
-    status = fill(fd, path, parts, n, err);
-    if (status == QN_OK && rename(temporary, path) != 0) {
-        status = qn_fail_errno(err, path, "cannot replace");
-    }
-    if (status != QN_OK) {
-        (void)unlink(temporary);
-    } else {
-        status = sync_parent(path, err);
-    }
-    free(temporary);
-    return status;
-}
-
-enum qn_status qn_file_write(const char *path, const void *data, size_t len,
-                             struct qn_err *err)
-{
-    struct qn_span whole = {data, len};
-    return qn_file_write_parts(path, &whole, 1, err);
 }

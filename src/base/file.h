@@ -47,6 +47,20 @@ enum qn_status qn_file_write_parts(const char *path,
                                    const struct qn_span *parts, size_t n,
                                    struct qn_err *err);
 
+/* The same from bytes that come little by little: a new file beside path. The
+ * first failure to add is kept and said by finish or commit, so that callers
+ * look once. */
+struct qn_new_file;
+enum qn_status qn_new_file_open(const char *path, struct qn_new_file **out,
+                                struct qn_err *err);
+void qn_new_file_add(struct qn_new_file *f, const void *data, size_t len);
+/* All is written and synced, but still beside path. */
+enum qn_status qn_new_file_finish(struct qn_new_file *f, struct qn_err *err);
+/* Finish, when that is not done, and take the place of path. */
+enum qn_status qn_new_file_commit(struct qn_new_file *f, struct qn_err *err);
+/* Without a commit nothing is left of it; NULL is fine. */
+void qn_new_file_close(struct qn_new_file *f);
+
 /* A file that grows line by line; each line is one write(2). */
 struct qn_appender;
 enum qn_status qn_appender_open(const char *path, struct qn_appender **out,

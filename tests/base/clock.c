@@ -37,6 +37,43 @@ static void stamps_are_utc_and_sixteen_characters(void **state)
     assert_string_equal(buf, "19700101T000000Z");
 }
 
+static void a_stamp_reads_back_as_its_time(void **state)
+{
+    (void)state;
+    char buf[17];
+    /* Steps of about five days and a bit, over leap days of all kinds. */
+    for (double t = 0; t < 253402300799.0; t += 446401) {
+        double back = -1;
+        qn_clock_stamp(t, buf);
+        assert_true(qn_clock_read_stamp(buf, &back));
+        assert_true(back == t);
+    }
+    double wall = -1;
+    assert_true(qn_clock_read_stamp("20261127T231744Z-9c41-run", &wall));
+    assert_true(wall == 1795821464);
+}
+
+static void what_is_no_stamp_is_not_read(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",
+                                        "run",
+                                        "20261127T231744",
+                                        "20261127t231744Z",
+                                        "20261127T231744z",
+                                        "2026112xT231744Z",
+                                        "20261327T231744Z",
+                                        "20261100T231744Z",
+                                        "20261127T241744Z",
+                                        "20261127T236044Z",
+                                        "19691127T231744Z"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        double wall = 7;
+        assert_false(qn_clock_read_stamp(texts[i], &wall));
+        assert_true(wall == 7);
+    }
+}
+
 static void durations_print_in_two_units(void **state)
 {
     (void)state;
@@ -65,6 +102,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_monotonic_clock_does_not_go_back),
         cmocka_unit_test(stamps_are_utc_and_sixteen_characters),
+        cmocka_unit_test(a_stamp_reads_back_as_its_time),
+        cmocka_unit_test(what_is_no_stamp_is_not_read),
         cmocka_unit_test(durations_print_in_two_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
