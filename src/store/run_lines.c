@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/files.h"
+#include "store/line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,13 +65,6 @@ static json_t *parse_line(struct line line, json_error_t *why)
     return json_loadb(line.text, line.len, JSON_ALLOW_NUL, why);
 }
 
-/* A number below that key, or NaN. */
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 /* Whether the line may be a resume's, without parsing it: few lines are. */
 static bool mentions_segment(struct line line)
 {
@@ -95,7 +89,7 @@ static bool is_resume(struct line line, double *from)
         return false;
     }
     json_t *object = parse_line(line, &(json_error_t){0});
-    *from = number(object, "from");
+    *from = qn_line_number(object, "from");
     bool is =
         !isnan(*from) && json_is_integer(json_object_get(object, "segment"));
     json_decref(object);
@@ -143,8 +137,8 @@ static enum qn_status pass_lines(const struct qn_bytes *bytes,
             return qn_fail(err, QN_EFORMAT, "line %zu is no JSON object: %s",
                            number_of_line, reason);
         }
-        bool replaced =
-            resume < r->n && number(object, "step") > r->at[resume].from;
+        bool replaced = resume < r->n &&
+                        qn_line_number(object, "step") > r->at[resume].from;
         bool more = replaced || fn(user, object);
         json_decref(object);
         if (!more) {
