@@ -39,6 +39,12 @@ static const struct qn_option_info options[QN_N_OPTIONS] = {
     [QN_OPT_TEMPERATURE] = {0, "--temperature", "T",
                             "0: always the likeliest symbol; 1: as learnt",
                             "sample.temperature"},
+    [QN_OPT_TO] = {0, "--to", "DIR", "folder to write into, made when missing",
+                   NULL},
+    [QN_OPT_FORMATS] = {0, "--formats", "LIST",
+                        "csv, jsonl, safetensors, tfevents, commas between; "
+                        "without it all",
+                        NULL},
     [QN_OPT_ONLY] = {0, "--only", "WHAT", "train", NULL},
     [QN_OPT_INTERACTIVE] = {'i', "--interactive", NULL,
                             "open the workbench with the script", NULL},

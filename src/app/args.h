@@ -27,6 +27,8 @@ enum qn_option {
     QN_OPT_PROMPT,
     QN_OPT_LENGTH,
     QN_OPT_TEMPERATURE,
+    QN_OPT_TO,
+    QN_OPT_FORMATS,
     QN_OPT_ONLY,
     QN_OPT_INTERACTIVE,
     QN_OPT_CHECK,

@@ -36,6 +36,7 @@ int qn_cmd_eval(const struct qn_args *args);
 int qn_cmd_stats(const struct qn_args *args);
 int qn_cmd_sample(const struct qn_args *args);
 int qn_cmd_import(const struct qn_args *args);
+int qn_cmd_export(const struct qn_args *args);
 int qn_cmd_params(const struct qn_args *args);
 int qn_cmd_presets(const struct qn_args *args);
 int qn_cmd_runs(const struct qn_args *args);

@@ -159,9 +159,9 @@ static void help_lists_only_settings_that_the_command_takes(void **state)
 static void no_line_of_help_is_wider_than_a_screen(void **state)
 {
     (void)state;
-    static const char *const commands[] = {"--help",        "help settings",
-                                           "train --help",  "stats --help",
-                                           "sample --help", "--help x.lua"};
+    static const char *const commands[] = {
+        "--help",        "help settings", "train --help", "stats --help",
+        "sample --help", "export --help", "--help x.lua"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         char *help = quern_out("%s", commands[i]);
         for (char *l = help; *l != '\0'; l += strcspn(l, "\n") + 1) {

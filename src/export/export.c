@@ -1,0 +1,206 @@
+/* export.c - the table of formats, and files that take their places together.
+ */
+#include "export/export.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "export/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name;
+    enum qn_status (*write)(struct qn_export_files *x, struct qn_err *err);
+} formats[QN_N_EXPORT_FORMATS] = {
+    [QN_EXPORT_CSV] = {"csv", qn_export_csv},
+    [QN_EXPORT_JSONL] = {"jsonl", qn_export_jsonl},
+    [QN_EXPORT_SAFETENSORS] = {"safetensors", qn_export_weights},
+    [QN_EXPORT_TFEVENTS] = {"tfevents", qn_export_events},
+};
+
+const char *qn_export_format_name(enum qn_export_format format)
+{
+    return formats[format].name;
+}
+
+static int find_format(const char *name, size_t len)
+{
+    for (int i = 0; i < QN_N_EXPORT_FORMATS; i++) {
+        if (strlen(formats[i].name) == len &&
+            memcmp(formats[i].name, name, len) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static enum qn_status no_format(const char *name, size_t len,
+                                struct qn_err *err)
+{
+    struct qn_str all = {0};
+    for (int i = 0; i < QN_N_EXPORT_FORMATS; i++) {
+        qn_str_addf(&all, "%s%s", i > 0 ? ", " : "", formats[i].name);
+    }
+    enum qn_status status =
+        qn_fail(err, QN_EUSAGE, "there is no format '%.*s', only %s",
+                len < 64 ? (int)len : 64, name, all.text);
+    qn_str_free(&all);
+    return status;
+}
+
+enum qn_status qn_export_formats_parse(const char *list, unsigned *set,
+                                       struct qn_err *err)
+{
+    unsigned found = 0;
+    for (const char *name = list;; name++) {
+        size_t len = strcspn(name, ",");
+        int i = find_format(name, len);
+        if (i < 0) {
+            return no_format(name, len, err);
+        }
+        found |= 1u << i;
+        name += len;
+        if (*name == '\0') {
+            *set = found;
+            return QN_OK;
+        }
+    }
+}
+
+void qn_exported_free(struct qn_exported *e)
+{
+    for (int i = 0; i < e->n; i++) {
+        free(e->path[i]);
+    }
+    free(e->path);
+    *e = (struct qn_exported){.n = 0};
+}
+
+enum qn_status qn_export_add_file(struct qn_export_files *x, const char *name,
+                                  struct qn_new_file **out, struct qn_err *err)
+{
+    char *path = qn_path_join(x->to, name);
+    enum qn_status status = qn_new_file_open(path, out, err);
+    if (status != QN_OK) {
+        free(path);
+        return status;
+    }
+    if (x->n == x->room) {
+        x->room = x->room > 0 ? 2 * x->room : 8;
+        x->path = qn_xrealloc(x->path, (size_t)x->room, sizeof *x->path);
+        x->file = qn_xrealloc(x->file, (size_t)x->room, sizeof *x->file);
+    }
+    x->path[x->n] = path;
+    x->file[x->n++] = *out;
+    return QN_OK;
+}
+
+/* Whether a run lies in this folder. */
+static bool is_run(const char *folder)
+{
+    char *spec = qn_path_join(folder, "spec.json");
+    char *checkpoints = qn_path_join(folder, "checkpoints");
+    bool is = qn_path_exists(spec) && qn_path_is_dir(checkpoints);
+    free(spec);
+    free(checkpoints);
+    return is;
+}
+
+/* What is in a run's folder stays as it is: metrics.jsonl, spec.json and
+ * model.safetensors are names of both. */
+static enum qn_status check_place(const char *to, struct qn_err *err)
+{
+    enum qn_status status = QN_OK;
+    char *folder = realpath(to, NULL);
+    if (folder == NULL) {
+        return qn_fail_errno(err, to, "cannot find the folder");
+    }
+    for (size_t len = strlen(folder); len > 0 && status == QN_OK; len--) {
+        if (folder[len] == '/' || folder[len] == '\0') {
+            folder[len] = '\0';
+            if (is_run(folder)) {
+                status =
+                    qn_fail(err, QN_EUSAGE,
+                            "%s: is in a run's folder; export to another", to);
+            }
+        }
+    }
+    free(folder);
+    return status;
+}
+
+/* set 0: all that there is. */
+static enum qn_status fill(struct qn_export_files *x, unsigned set,
+                           struct qn_err *no_weights, struct qn_err *err)
+{
+    struct qn_err why = {""};
+    for (int i = 0; i < QN_N_EXPORT_FORMATS; i++) {
+        if (set != 0 && (set >> i & 1u) == 0) {
+            continue;
+        }
+        enum qn_status status = formats[i].write(x, &why);
+        if (i == QN_EXPORT_SAFETENSORS && set == 0 && status == QN_ENOTFOUND) {
+            *no_weights = why;
+        } else if (status != QN_OK) {
+            return qn_fail(err, status, "%s", why.text);
+        }
+    }
+    return QN_OK;
+}
+
+static enum qn_status commit(struct qn_export_files *x, struct qn_err *err)
+{
+    enum qn_status status = QN_OK;
+    for (int i = 0; i < x->n && status == QN_OK; i++) {
+        status = qn_new_file_finish(x->file[i], err);
+    }
+    for (int i = 0; i < x->n && status == QN_OK; i++) {
+        status = qn_new_file_commit(x->file[i], err);
+    }
+    return status;
+}
+
+/* Into a folder that is there. */
+static enum qn_status export_into(struct qn_export_files *x, unsigned set,
+                                  struct qn_exported *out, struct qn_err *err)
+{
+    struct qn_exported made = {.n = 0};
+    enum qn_status status = check_place(x->to, err);
+    if (status == QN_OK) {
+        status = fill(x, set, &made.no_weights, err);
+    }
+    if (status == QN_OK) {
+        status = commit(x, err);
+    }
+    for (int i = 0; i < x->n; i++) {
+        qn_new_file_close(x->file[i]);
+    }
+    free(x->file);
+    made.path = x->path;
+    made.n = x->n;
+    if (status == QN_OK) {
+        *out = made;
+    } else {
+        qn_exported_free(&made);
+    }
+    return status;
+}
+
+enum qn_status qn_export(const char *run_path, const char *to, unsigned set,
+                         struct qn_exported *out, struct qn_err *err)
+{
+    struct qn_export_files x = {.run = run_path, .to = to};
+    bool was_there = qn_path_exists(to);
+    enum qn_status status = qn_make_dirs(to, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    status = export_into(&x, set, out, err);
+    if (status != QN_OK && !was_there) {
+        /* Only an empty one goes; one that stays harms nobody. */
+        (void)rmdir(to);
+    }
+    return status;
+}
