@@ -152,6 +152,26 @@ static void a_mistake_is_one_sentence_and_leaves_nothing(void **state)
     assert_false(qn_path_exists("o"));
 }
 
+/* What the mistake lists is what help and manual list. */
+static void help_names_the_formats_that_there_are(void **state)
+{
+    (void)state;
+    struct outcome o = quern("export a --to o --formats ?");
+    char *formats = strstr(o.err, "only ");
+    assert_non_null(formats);
+    formats += strlen("only ");
+    formats[strcspn(formats, "\n")] = '\0';
+    char *help = quern_out("export --help");
+    assert_non_null(strstr(help, formats));
+    for (char *name = strtok(formats, ", "); name != NULL;
+         name = strtok(NULL, ", ")) {
+        assert_int_equal(
+            sh("grep -q '^## %s$' %s/interchange.md", name, QN_DOCS_DIR), 0);
+    }
+    free(help);
+    outcome_free(&o);
+}
+
 /* A limit on the size of files stands for a full disk. */
 static void a_full_disk_leaves_nothing_half_written(void **state)
 {
@@ -184,6 +204,7 @@ int main(void)
         TEST(a_run_that_was_killed_and_resumed_has_each_step_once),
         TEST(without_a_checkpoint_the_weights_are_left_out_and_why),
         TEST(a_mistake_is_one_sentence_and_leaves_nothing),
+        TEST(help_names_the_formats_that_there_are),
         TEST(a_full_disk_leaves_nothing_half_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

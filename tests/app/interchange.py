@@ -181,6 +181,8 @@ def check_histograms(read, lines, times):
             series.setdefault("%s/layer %d" % (entry["of"], entry["layer"]), []).append(
                 (line["step"], buckets_of(bins, entry), entry))
     assert len(series) == 6
+    edges = [e for wanted in series.values() for _, found, _ in wanted for e in found]
+    assert min(edges)[0] < 0 < max(edges)[1] and (0, 0) in edges
     for tag, wanted in series.items():
         got = read(tag)
         assert [step for step, _, _ in got] == [step for step, _, _ in wanted], tag
@@ -194,7 +196,7 @@ def check_tensorboard(quern, _):
     from tensorboard.backend.event_processing import plugin_event_accumulator
     from tensorboard.util import tensor_util
     quern.train("t", "steps=40", "stats.every=10", "stats.of=c,z,f", "eval.every=20",
-                "model.activation=relu")
+                "model.activation=drelu")
     folder, out = quern.export("t")
     for path in out["files"]:
         assert os.path.exists(f"{quern.folder}/{path}")

@@ -126,6 +126,54 @@ static void long_files_are_whole(void **state)
     free(path);
 }
 
+/* Pieces of all sizes about that of the buffer, so that some fit and some do
+ * not. */
+static void pieces_of_a_new_file_come_in_their_order(void **state)
+{
+    static const size_t sizes[] = {1,     0, 65535, 1,    65536, 65537, 200000,
+                                   30000, 3, 40000, 7000, 65536, 65536, 9};
+    char *path = in(state, "new");
+    struct qn_new_file *f;
+    struct qn_err err;
+    struct qn_str all = {0};
+    put(path, "old", 3);
+    assert_int_equal(qn_new_file_open(path, &f, &err), QN_OK);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        size_t before = all.len;
+        for (size_t k = 0; k < sizes[i]; k++) {
+            char byte = (char)(k * 7 % 251 + i);
+            qn_str_add_bytes(&all, &byte, 1);
+        }
+        qn_new_file_add(f, all.text + before, sizes[i]);
+    }
+    assert_int_equal(qn_new_file_finish(f, &err), QN_OK);
+    holds(path, "old", 3);
+    assert_int_equal(qn_new_file_commit(f, &err), QN_OK);
+    qn_new_file_close(f);
+    holds(path, all.text, all.len);
+    assert_int_equal(n_names(*state), 1);
+    qn_str_free(&all);
+    free(path);
+}
+
+static void a_new_file_without_a_commit_leaves_nothing(void **state)
+{
+    char *path = in(state, "new");
+    struct qn_new_file *f;
+    struct qn_err err;
+    qn_new_file_close(NULL);
+    put(path, "old", 3);
+    assert_int_equal(qn_new_file_open(path, &f, &err), QN_OK);
+    qn_new_file_add(f, "new", 3);
+    qn_new_file_close(f);
+    assert_int_equal(qn_new_file_open(path, &f, &err), QN_OK);
+    assert_int_equal(qn_new_file_finish(f, &err), QN_OK);
+    qn_new_file_close(f);
+    holds(path, "old", 3);
+    assert_int_equal(n_names(*state), 1);
+    free(path);
+}
+
 static void files_without_a_size_are_read_too(void **state)
 {
     (void)state;
@@ -532,6 +580,8 @@ int main(void)
         IN_SCRATCH(a_bare_name_is_written_in_the_current_folder),
         IN_SCRATCH(a_temporary_left_behind_is_not_in_the_way),
         IN_SCRATCH(long_files_are_whole),
+        IN_SCRATCH(pieces_of_a_new_file_come_in_their_order),
+        IN_SCRATCH(a_new_file_without_a_commit_leaves_nothing),
         cmocka_unit_test(files_without_a_size_are_read_too),
         IN_SCRATCH(missing_files_and_folders_are_named),
         IN_SCRATCH(a_file_too_large_for_the_memory_is_refused),

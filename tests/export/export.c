@@ -1,11 +1,12 @@
 /* export.c - a run's files as other programs get them. */
 #include "../store/make_run.h"
 
+#include "base/clock.h"
 #include "export/export.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* A scratch folder with a store, a run in it and a place to export to. */
 struct place {
@@ -254,35 +255,109 @@ static void what_is_in_the_way_is_named(void **state)
     free(taken);
 }
 
-/* Records of a file: u64 length, u32 sum, data, u32 sum. */
-static int n_records(const char *folder, const char *name)
+#define EVENTS "events.out.tfevents.quern"
+
+static struct qn_bytes read_events(const char *folder)
 {
-    int n = 0;
-    char *path = qn_path_join(folder, name);
+    char *path = qn_path_join(folder, EVENTS);
     struct qn_bytes b = {0};
     assert_int_equal(qn_file_read(path, &b, NULL), QN_OK);
+    free(path);
+    return b;
+}
+
+/* len bytes, the least first, as a number. */
+static uint64_t little_endian(const char *at, size_t len)
+{
+    uint64_t v = 0;
+    while (len-- > 0) {
+        v = v << 8 | (unsigned char)at[len];
+    }
+    return v;
+}
+
+/* The wall times of all records, which are u64 length, u32 sum, data, u32 sum;
+ * the data begins with the key of field 1, a double. Returns how many. */
+static int wall_times(const char *folder, double *wall, int room)
+{
+    int n = 0;
+    struct qn_bytes b = read_events(folder);
     for (size_t at = 0; at < b.len; n++) {
-        size_t len = 0;
-        for (size_t i = 8; i-- > 0;) {
-            len = len << 8 | (unsigned char)b.data[at + i];
-        }
+        size_t len = little_endian(b.data + at, 8);
+        uint64_t bits = little_endian(b.data + at + 13, 8);
+        assert_true(n < room && b.data[at + 12] == 9);
+        memcpy(&wall[n], &bits, sizeof bits);
         at += 8 + 4 + len + 4;
         assert_true(at <= b.len);
     }
     qn_bytes_free(&b);
-    free(path);
     return n;
+}
+
+/* The version; loss, lr, grad_norm, tokens_per_s of two steps; loss and bpc of
+ * an evaluation; c and f of a layer. */
+#define N_EVENTS (1 + 2 * 4 + 2 + 2)
+
+static void check_times(const char *folder, double start)
+{
+    double wall[N_EVENTS];
+    assert_int_equal(wall_times(folder, wall, N_EVENTS), N_EVENTS);
+    for (int i = 0; i < N_EVENTS; i++) {
+        double seconds = i == 0 ? 0 : i < 5 ? 0.4 : 0.9;
+        /* Doubles of 1e9 seconds are 2e-7 apart. */
+        assert_true(fabs(wall[i] - (start + seconds)) < 1e-6);
+    }
 }
 
 static void events_are_those_of_the_lines_that_count(void **state)
 {
     struct place *p = *state;
+    double start = 0;
     export_well(p, "tfevents");
-    check_names(p->to, "events.out.tfevents.quern");
-    /* The version; loss, lr, grad_norm, tokens_per_s of two steps; loss and bpc
-     * of an evaluation; c and f of a layer. */
-    assert_int_equal(n_records(p->to, "events.out.tfevents.quern"),
-                     1 + 2 * 4 + 2 + 2);
+    check_names(p->to, EVENTS);
+    assert_true(qn_clock_read_stamp(qn_path_base(p->run), &start));
+    check_times(p->to, start);
+}
+
+static void a_renamed_runs_time_is_that_of_its_settings(void **state)
+{
+    struct place *p = *state;
+    char *renamed = qn_path_join(p->scratch, "renamed");
+    char *spec = qn_path_join(renamed, "spec.json");
+    assert_int_equal(rename(p->run, renamed), 0);
+    const struct timespec times[2] = {{1000000000, 0}, {1234567890, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, spec, times, 0), 0);
+    free(p->run);
+    p->run = renamed;
+    export_well(p, "tfevents");
+    check_times(p->to, 1234567890);
+    free(spec);
+}
+
+static bool mentions(const struct qn_bytes *b, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t at = 0; at + len <= b->len; at++) {
+        if (memcmp(b->data + at, word, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void events_have_the_tags_of_the_manual(void **state)
+{
+    struct place *p = *state;
+    export_well(p, "tfevents");
+    struct qn_bytes b = read_events(p->to);
+    static const char *const tags[] = {
+        "train/loss", "train/lr",  "train/grad_norm", "train/tokens_per_s",
+        "valid/loss", "valid/bpc", "c/layer 1",       "f/layer 1"};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        assert_true(mentions(&b, tags[i]));
+    }
+    assert_false(mentions(&b, "accuracy") || mentions(&b, "perplexity"));
+    qn_bytes_free(&b);
 }
 
 static void a_list_of_formats_is_checked(void **state)
@@ -322,6 +397,8 @@ int main(void)
         TEST(a_runs_folder_is_no_place_to_export_to),
         TEST(what_is_in_the_way_is_named),
         TEST(events_are_those_of_the_lines_that_count),
+        TEST(a_renamed_runs_time_is_that_of_its_settings),
+        TEST(events_have_the_tags_of_the_manual),
         cmocka_unit_test(a_list_of_formats_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
