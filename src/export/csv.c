@@ -1,7 +1,6 @@
 /* csv.c - rows of comma-separated values (RFC 4180, with "\n" for an end). */
 #include "export/csv.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Every field has its comma behind it; the last one becomes the row's end. */

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* One name whatever the run: a second export takes the place of the first, and
@@ -115,6 +114,7 @@ static bool add_stats(void *user, const json_t *line)
     if (!qn_str_eq(qn_line_text(line, "event"), "stats")) {
         return true;
     }
+    /* Any threshold will do: the bins do not depend on it. */
     qn_stats_read(e->stats, line, 0.1);
     int64_t step = e->stats->step;
     for (int of = 0; of < QN_N_QUANTITIES; of++) {

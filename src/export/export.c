@@ -97,37 +97,77 @@ enum qn_status qn_export_add_file(struct qn_export_files *x, const char *name,
     return QN_OK;
 }
 
-/* Whether a run lies in this folder. */
+static bool has(const char *folder, const char *name)
+{
+    char *path = qn_path_join(folder, name);
+    bool there = qn_path_exists(path);
+    free(path);
+    return there;
+}
+
+/* Whether a run lies in this folder: an export has a spec.json, too. */
 static bool is_run(const char *folder)
 {
-    char *spec = qn_path_join(folder, "spec.json");
-    char *checkpoints = qn_path_join(folder, "checkpoints");
-    bool is = qn_path_exists(spec) && qn_path_is_dir(checkpoints);
-    free(spec);
-    free(checkpoints);
-    return is;
+    return has(folder, "spec.json") &&
+           (has(folder, "lock") || has(folder, "checkpoints"));
+}
+
+/* How much of the path is there already, up to a slash; 0: nothing of it. */
+static size_t part_there(const char *path)
+{
+    char *part = qn_xstrdup(path);
+    size_t len = strlen(part);
+    while (len > 0 && !qn_path_exists(part)) {
+        do {
+            len--;
+        } while (len > 0 && part[len] != '/');
+        part[len] = '\0';
+    }
+    free(part);
+    return len;
+}
+
+/* Folders that were made, which are empty; others cannot be removed so. */
+static void remove_made(const char *path, size_t there)
+{
+    char *part = qn_xstrdup(path);
+    for (size_t len = strlen(part); len > there; len--) {
+        if (part[len] == '/' || part[len] == '\0') {
+            part[len] = '\0';
+            (void)rmdir(part);
+        }
+    }
+    free(part);
+}
+
+static enum qn_status fail_place(const char *to, struct qn_err *err)
+{
+    return qn_fail(err, QN_EUSAGE,
+                   "%s: is in a run's folder; export to another", to);
 }
 
 /* What is in a run's folder stays as it is: metrics.jsonl, spec.json and
  * model.safetensors are names of both. */
-static enum qn_status check_place(const char *to, struct qn_err *err)
+static enum qn_status check_place(const char *to, size_t there,
+                                  struct qn_err *err)
 {
     enum qn_status status = QN_OK;
-    char *folder = realpath(to, NULL);
+    const char *start = to[0] == '/' ? "/" : ".";
+    char *part = there > 0 ? qn_xstrndup(to, there) : qn_xstrdup(start);
+    char *folder = realpath(part, NULL);
     if (folder == NULL) {
-        return qn_fail_errno(err, to, "cannot find the folder");
+        status = qn_fail_errno(err, part, "cannot find the folder");
+        free(part);
+        return status;
     }
     for (size_t len = strlen(folder); len > 0 && status == QN_OK; len--) {
         if (folder[len] == '/' || folder[len] == '\0') {
             folder[len] = '\0';
-            if (is_run(folder)) {
-                status =
-                    qn_fail(err, QN_EUSAGE,
-                            "%s: is in a run's folder; export to another", to);
-            }
+            status = is_run(folder) ? fail_place(to, err) : QN_OK;
         }
     }
     free(folder);
+    free(part);
     return status;
 }
 
@@ -167,10 +207,7 @@ static enum qn_status export_into(struct qn_export_files *x, unsigned set,
                                   struct qn_exported *out, struct qn_err *err)
 {
     struct qn_exported made = {.n = 0};
-    enum qn_status status = check_place(x->to, err);
-    if (status == QN_OK) {
-        status = fill(x, set, &made.no_weights, err);
-    }
+    enum qn_status status = fill(x, set, &made.no_weights, err);
     if (status == QN_OK) {
         status = commit(x, err);
     }
@@ -192,15 +229,17 @@ enum qn_status qn_export(const char *run_path, const char *to, unsigned set,
                          struct qn_exported *out, struct qn_err *err)
 {
     struct qn_export_files x = {.run = run_path, .to = to};
-    bool was_there = qn_path_exists(to);
-    enum qn_status status = qn_make_dirs(to, err);
+    size_t there = part_there(to);
+    enum qn_status status = check_place(to, there, err);
     if (status != QN_OK) {
         return status;
     }
-    status = export_into(&x, set, out, err);
-    if (status != QN_OK && !was_there) {
-        /* Only an empty one goes; one that stays harms nobody. */
-        (void)rmdir(to);
+    status = qn_make_dirs(to, err);
+    if (status == QN_OK) {
+        status = export_into(&x, set, out, err);
+    }
+    if (status != QN_OK) {
+        remove_made(to, there);
     }
     return status;
 }

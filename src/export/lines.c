@@ -3,6 +3,8 @@
 #include "export/files.h"
 #include "store/run_dir.h"
 
+#include <stdint.h>
+
 struct copy {
     struct qn_new_file *file;
     struct qn_json line; /* the one being made; its memory is kept */
