@@ -17,3 +17,4 @@ check train name=v data.train="$work/text" steps=4 threads=2 model.hidden=12 \
 check eval v --split test
 check stats v --json
 check sample v --prompt line --length 20
+check export v --to "$work/out"
