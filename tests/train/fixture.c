@@ -101,21 +101,9 @@ char *fixture_write(struct fixture *f, const char *name, const char *text)
     return path;
 }
 
-struct qn_spec fixture_spec(struct fixture *f, const char *const *assignments)
+struct qn_spec fixture_settled(struct qn_settings *s, const char *const *base,
+                               const char *const *assignments)
 {
-    /* 1440 symbols: 72 are cut for each of valid and test; 4 streams of 323
-     * pairs are 40 segments of 8. */
-    static const char *const base[] = {
-        "batch=4",           "seq=8",
-        "threads=2",         "model.layers=2",
-        "model.hidden=12",   "model.embed=6",
-        "model.dropout=0.1", "optim.lr=0.01",
-        "optim.clip_norm=1", "eval.every=none",
-        "stats.every=none",  "checkpoint.every=none",
-        "steps=20",          NULL,
-    };
-    struct qn_settings *s = qn_settings_new();
-    qn_settings_set(s, "data.train", f->text, QN_FROM_PRESET);
     for (const char *const *a = base; *a != NULL; a++) {
         qn_settings_assign(s, *a, QN_FROM_PRESET);
     }
@@ -131,16 +119,40 @@ struct qn_spec fixture_spec(struct fixture *f, const char *const *assignments)
     return spec;
 }
 
+struct qn_trainer *fixture_create_of(struct fixture *f,
+                                     const struct qn_spec *spec)
+{
+    struct qn_trainer *t = NULL;
+    struct qn_err err;
+    if (qn_trainer_create(&f->env, spec, &f->sink, &t, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    return t;
+}
+
+struct qn_spec fixture_spec(struct fixture *f, const char *const *assignments)
+{
+    /* 1440 symbols: 72 are cut for each of valid and test; 4 streams of 323
+     * pairs are 40 segments of 8. */
+    static const char *const base[] = {
+        "batch=4",           "seq=8",
+        "threads=2",         "model.layers=2",
+        "model.hidden=12",   "model.embed=6",
+        "model.dropout=0.1", "optim.lr=0.01",
+        "optim.clip_norm=1", "eval.every=none",
+        "stats.every=none",  "checkpoint.every=none",
+        "steps=20",          NULL,
+    };
+    struct qn_settings *s = qn_settings_new();
+    qn_settings_set(s, "data.train", f->text, QN_FROM_PRESET);
+    return fixture_settled(s, base, assignments);
+}
+
 struct qn_trainer *fixture_create(struct fixture *f,
                                   const char *const *assignments)
 {
     struct qn_spec spec = fixture_spec(f, assignments);
-    struct qn_trainer *t = NULL;
-    struct qn_err err;
-    if (qn_trainer_create(&f->env, &spec, &f->sink, &t, &err) != QN_OK) {
-        fail_msg("%s", err.text);
-    }
-    return t;
+    return fixture_create_of(f, &spec);
 }
 
 struct qn_trainer *fixture_resume(struct fixture *f, const char *run,

@@ -38,6 +38,13 @@ int fixture_teardown(void **state);
 /* Write a file in the folder; returns its path, the caller's to free. */
 char *fixture_write(struct fixture *f, const char *name, const char *text);
 
+/* The spec of settings with these assignments (NULL at the end), those of
+ * 'base' as a preset's; takes s. Mistakes fail the test. */
+struct qn_spec fixture_settled(struct qn_settings *s, const char *const *base,
+                               const char *const *assignments);
+struct qn_trainer *fixture_create_of(struct fixture *f,
+                                     const struct qn_spec *spec);
+
 /* A small run over the text: these assignments (NULL at the end) over
  * settings that suit it. */
 struct qn_spec fixture_spec(struct fixture *f, const char *const *assignments);

@@ -122,29 +122,12 @@ struct qn_spec labelled_spec(struct labelled *l, const char *const *assignments)
     qn_settings_set(s, "data.train", l->train, QN_FROM_PRESET);
     qn_settings_set(s, "data.test", l->test, QN_FROM_PRESET);
     qn_settings_set(s, "data.vectors", l->vectors, QN_FROM_PRESET);
-    for (const char *const *a = base; *a != NULL; a++) {
-        qn_settings_assign(s, *a, QN_FROM_PRESET);
-    }
-    for (const char *const *a = assignments; a && *a != NULL; a++) {
-        qn_settings_assign(s, *a, QN_FROM_USER);
-    }
-    struct qn_spec spec;
-    struct qn_err err;
-    if (qn_settings_finish(s, &spec, &err) != QN_OK) {
-        fail_msg("%s", err.text);
-    }
-    qn_settings_free(s);
-    return spec;
+    return fixture_settled(s, base, assignments);
 }
 
 struct qn_trainer *labelled_create(struct labelled *l,
                                    const char *const *assignments)
 {
     struct qn_spec spec = labelled_spec(l, assignments);
-    struct qn_trainer *t = NULL;
-    struct qn_err err;
-    if (qn_trainer_create(&l->f->env, &spec, &l->f->sink, &t, &err) != QN_OK) {
-        fail_msg("%s", err.text);
-    }
-    return t;
+    return fixture_create_of(l->f, &spec);
 }
