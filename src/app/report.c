@@ -186,11 +186,12 @@ static void take_stats(void *user, const struct qn_stats_record *s)
 }
 
 static const char *const event_names[] = {
-    [QN_NOTE_EVAL] = "eval",     [QN_NOTE_CHECKPOINT] = "checkpoint",
-    [QN_NOTE_SAMPLE] = "sample", [QN_NOTE_SET] = "set",
-    [QN_NOTE_PAUSE] = "pause",   [QN_NOTE_RESUME] = "resume",
-    [QN_NOTE_NAN] = "nan",       [QN_NOTE_REPLY] = "reply",
-    [QN_NOTE_DONE] = "done",     [QN_NOTE_STOPPED] = "stopped",
+    [QN_NOTE_EVAL] = "eval",         [QN_NOTE_CHECKPOINT] = "checkpoint",
+    [QN_NOTE_SAMPLE] = "sample",     [QN_NOTE_SET] = "set",
+    [QN_NOTE_PAUSE] = "pause",       [QN_NOTE_RESUME] = "resume",
+    [QN_NOTE_NAN] = "nan",           [QN_NOTE_SPIKE] = "spike",
+    [QN_NOTE_ROLLBACK] = "rollback", [QN_NOTE_REPLY] = "reply",
+    [QN_NOTE_DONE] = "done",         [QN_NOTE_STOPPED] = "stopped",
     [QN_NOTE_FAILED] = "error",
 };
 
@@ -219,6 +220,8 @@ static void add_keys(struct qn_json *j, const struct qn_note *n)
     case QN_NOTE_PAUSE:
     case QN_NOTE_RESUME:
     case QN_NOTE_NAN:
+    case QN_NOTE_SPIKE:
+    case QN_NOTE_ROLLBACK:
     case QN_NOTE_REPLY:
     case QN_NOTE_DONE:
     case QN_NOTE_STOPPED:

@@ -181,6 +181,7 @@ struct qn_step_result {
     double correct;  /* of sigmoid_xent's, those on their label's side */
     double norm;     /* of the gradients, before clipping */
     bool finite;     /* loss and norm are; else the optimiser did nothing */
+    bool spike;      /* finite, but above most_loss: it did nothing either */
 };
 
 enum qn_optim_kind { QN_SGD, QN_RMSPROP, QN_ADAM };
@@ -189,7 +190,8 @@ enum qn_optim_kind { QN_SGD, QN_RMSPROP, QN_ADAM };
  * moments (SGD: m with momentum, else neither; RMSprop: v; Adam: both); those
  * not used may be absent. The gradients are scaled by clip_norm / norm when
  * clip_norm > 0 and norm > clip_norm; nothing happens when the step's loss or
- * norm is not finite, or an operation of it failed. Needs grad_norm() first.
+ * norm is not finite, its loss_sum / count is above most_loss, or an operation
+ * of it failed. Needs grad_norm() first.
  *
  *     SGD      m = mu m + g, w -= lr m           (momentum mu; mu 0: w -= lr g)
  *     RMSprop  v = rho v + (1-rho) g^2,  w -= lr g / (sqrt(v) + eps),
@@ -203,6 +205,7 @@ struct qn_update {
     double lr, clip_norm; /* clip_norm 0 = none */
     double momentum, rho, beta1, beta2, eps;
     bool eps_inside;
+    double most_loss; /* a larger mean loss is a spike; 0 = no limit */
     int64_t t; /* updates so far, this one included: 1, 2, ... */
 };
 

@@ -192,6 +192,8 @@ static void take_note(struct qn_lab *lab, struct lab_run *run,
         break;
     case QN_NOTE_CHECKPOINT:
     case QN_NOTE_NAN:
+    case QN_NOTE_SPIKE:
+    case QN_NOTE_ROLLBACK:
         break;
     }
     qn_lab_log_note(lab, run, n);

@@ -107,6 +107,8 @@ bool qn_note_text(const struct qn_note *n, struct qn_str *s)
         add_moment(s, "resumed", n, "");
         return true;
     case QN_NOTE_NAN:
+    case QN_NOTE_SPIKE:
+    case QN_NOTE_ROLLBACK:
         qn_str_addf(s, "step %lld  ", (long long)n->step);
         add_flat(s, n->text);
         return true;

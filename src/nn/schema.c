@@ -38,7 +38,8 @@ static const char *const optim_kinds[] = {"sgd", "rmsprop", "adam", NULL};
 static const char *const quantities[] = {"c", "z", "h", "f", "o", NULL};
 static const char *const metrics[] = {"valid.loss", "valid.accuracy", NULL};
 static const char *const restores[] = {"best", "none", NULL};
-static const char *const on_nans[] = {"pause", "stop", "ignore", NULL};
+static const char *const on_nans[] = {"pause", "stop", "rollback", "ignore",
+                                      NULL};
 
 static const struct qn_schema_key schema[] = {
     {INFO("name", QN_KEY_TEXT, "run-*", .range_text = "", .live = false,
@@ -294,9 +295,15 @@ static const struct qn_schema_key schema[] = {
           .help = "the weights a run ends with: the best, or as they are"),
      FIELD(stop.restore)},
     {INFO("stop.nan", QN_KEY_ENUM, "pause", .choices = on_nans,
-          .range_text = "pause, stop, ignore", .live = true,
-          .help = "what to do when a loss or gradient is not finite"),
+          .range_text = "pause, stop, rollback, ignore", .live = true,
+          .help = "what to do when a loss or gradient is not finite or a "
+                  "spike; rollback: go on from the last good checkpoint at "
+                  "half the learning rate"),
      FIELD(stop.nan)},
+    {INFO("stop.spike", QN_KEY_DOUBLE, "none", SAYS(1.01, 1000), .live = true,
+          .help = "a step of this many times the usual loss is a spike and not "
+                  "applied"),
+     FIELD(stop.spike), RANGE(1.01, 1000), .optional = true},
 
     {INFO("sample.every", QN_KEY_PERIOD, "none", .range_text = "", .live = true,
           .help = "how often the network writes a sample"),

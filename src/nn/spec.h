@@ -35,7 +35,7 @@ enum qn_init_kind {
     QN_INIT_GLOROT,
     QN_INIT_ORTHOGONAL
 };
-enum qn_on_nan { QN_NAN_PAUSE, QN_NAN_STOP, QN_NAN_IGNORE };
+enum qn_on_nan { QN_NAN_PAUSE, QN_NAN_STOP, QN_NAN_ROLLBACK, QN_NAN_IGNORE };
 /* What makes a checkpoint the best. */
 enum qn_metric { QN_VALID_LOSS, QN_VALID_ACCURACY };
 enum qn_restore { QN_RESTORE_BEST, QN_RESTORE_NONE };
@@ -129,6 +129,7 @@ struct qn_spec {
         double after; /* seconds of training, 0 = none */
         enum qn_restore restore;
         enum qn_on_nan nan;
+        double spike; /* times the usual loss, 0 = none */
     } stop;
     struct {
         struct qn_period every;

@@ -9,6 +9,7 @@
 #define QN_RUN_SPEC "spec.json"
 #define QN_RUN_VOCAB "vocab.txt"
 #define QN_RUN_CODE "code.json"
+#define QN_RUN_PARENT "parent.json"
 #define QN_RUN_LOCK "lock"
 #define QN_RUN_CHECKPOINTS "checkpoints"
 /* A run that is being made has this in front of its folder's name. */

@@ -10,7 +10,9 @@
  *   lock            held by whoever trains the run
  *
  * docs/run-format.md describes all of it.
- * Threads: a qn_run_dir belongs to the thread that trains the run.
+ * Threads: a qn_run_dir belongs to the thread that trains the run; only
+ * qn_run_dir_checkpoint and qn_run_dir_commit may be called from one other
+ * thread at a time, beside appending.
  */
 #ifndef QN_STORE_RUN_DIR_H
 #define QN_STORE_RUN_DIR_H
@@ -30,6 +32,7 @@ struct qn_run_dir;
  */
 struct qn_run_files {
     const char *name, *spec_json, *vocab_txt, *code_json;
+    const char *parent_json; /* of a fork or a rerun (parent.h); else NULL */
     /* Writes what else the folder holds from the start; NULL: nothing. */
     enum qn_status (*more)(void *user, const char *folder, struct qn_err *err);
     void *user;
@@ -47,13 +50,15 @@ const char *qn_run_dir_path(const struct qn_run_dir *d);
 const char *qn_run_dir_id(const struct qn_run_dir *d);
 
 enum qn_run_file { QN_METRICS, QN_EVENTS, QN_STATS, QN_N_RUN_FILES };
-/* Append one JSON line (its newline is added). */
+/* Append one JSON line (its newline is added). A file that was deleted under
+ * the run is made again, with all that it held. */
 enum qn_status qn_run_dir_append(struct qn_run_dir *d, enum qn_run_file file,
                                  const struct qn_json *line,
                                  struct qn_err *err);
 
 /* The folder of a checkpoint for this step, made and empty; then, when its
- * files are written, commit: fsync, 'best' (when is_best) and 'last' name it,
+ * files are written, commit: SHA256SUMS, fsync, 'best' (when is_best) and
+ * 'last' name it,
  * and checkpoints beyond the rule are removed. The newest keep.last and the
  * keep.best of least metric stay, and what 'best' and 'last' name; those of
  * later steps, from a history that a resume replaced, go unless 'best' names
@@ -75,12 +80,22 @@ enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
 /* Reading, for any process; path is the run's folder. */
 enum qn_status qn_run_dir_read(const char *path, const char *file,
                                struct qn_bytes *out, struct qn_err *err);
-/* "best", "last" or a step's number to the checkpoint's folder and step. best
- * falls back to last when there is no best yet. QN_ENOTFOUND lists the steps
- * that exist. */
+/* "best", "last", "last_good" or a step's number to the checkpoint's folder and
+ * step. best falls back to last when there is no best yet; last_good is the
+ * newest one against which nothing speaks: no "nan" or "spike" event of its own
+ * step or of the one after, which is the first that its weights made.
+ * QN_ENOTFOUND lists the steps that exist. Its files are as they were written:
+ * one that is damaged is QN_EFORMAT and named. */
 enum qn_status qn_run_dir_find_checkpoint(const char *path, const char *which,
                                           char **folder, int64_t *step,
                                           struct qn_err *err);
+/* Where to go on: what "last" names or, when that is damaged or gone, the
+ * newest one before it that is whole; *damage then says what is wrong, else it
+ * is "". QN_ENOTFOUND when the run never had one; QN_EFORMAT when it had some
+ * and none is whole. */
+enum qn_status qn_run_dir_find_whole(const char *path, char **folder,
+                                     int64_t *step, struct qn_err *damage,
+                                     struct qn_err *err);
 /* Each whole line of a .jsonl file, in order, lines replaced by a resume left
  * out: after {"segment":k,"from":s} earlier lines with step > s do not count.
  * The segment lines themselves are passed too; they have no "step". A torn last

@@ -21,6 +21,7 @@ struct qn_run_summary {
     int64_t best_step; /* 0 = none yet */
     double best_loss;  /* NaN = none yet */
     double best_accuracy; /* NaN = none */
+    char parent[320];     /* id of the run that it is a fork or rerun of; "" */
 };
 
 /* All runs, oldest first; *runs is the caller's to free. A folder that cannot

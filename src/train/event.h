@@ -16,6 +16,8 @@
 
 /* One training step: enough of them that they travel alone. */
 struct qn_step_record {
+    int segment;     /* 1, 2, ...: more by one after every resume or rollback,
+                        which replaces the steps from there on */
     int64_t step;    /* 1, 2, ...: after this many updates */
     double epoch;    /* epochs done, fractional */
     double loss;     /* nats per prediction, of this step's batch */
@@ -43,11 +45,13 @@ enum qn_note_kind {
     QN_NOTE_SET,        /* key, text = the value */
     QN_NOTE_PAUSE,      /* text = why, "" when asked to */
     QN_NOTE_RESUME,
-    QN_NOTE_NAN,     /* text = what was not finite */
-    QN_NOTE_REPLY,   /* answer to a request: ticket, status, text or numbers */
-    QN_NOTE_DONE,    /* all steps, or stop.after */
-    QN_NOTE_STOPPED, /* asked to stop */
-    QN_NOTE_FAILED   /* text = the sentence */
+    QN_NOTE_NAN,      /* text = what was not finite */
+    QN_NOTE_SPIKE,    /* text = the loss and what is usual */
+    QN_NOTE_ROLLBACK, /* step = the checkpoint's, text = why and what changed */
+    QN_NOTE_REPLY,    /* answer to a request: ticket, status, text or numbers */
+    QN_NOTE_DONE,     /* all steps, or stop.after */
+    QN_NOTE_STOPPED,  /* asked to stop */
+    QN_NOTE_FAILED    /* text = the sentence */
 };
 
 /* What a classifier says of a text. */

@@ -127,30 +127,31 @@ static enum qn_status build(struct resume *r, const struct qn_sink *sink,
 
 /* The counters of a checkpoint must agree with each other and with the data. */
 static enum qn_status check_progress(const struct qn_trainer *t,
-                                     const struct resume *r, struct qn_err *err)
+                                     const char *folder, int64_t step,
+                                     struct qn_err *err)
 {
     const struct qn_progress *at = &t->at;
     int64_t n = qn_trainer_steps_per_epoch(t);
-    if (at->step == r->step && at->updates <= at->step &&
+    if (at->step == step && at->updates <= at->step &&
         at->step / n == at->epoch && at->step % n == at->segment) {
         return QN_OK;
     }
     return qn_fail(err, QN_EFORMAT,
                    "%s/state.safetensors: step %lld, epoch %lld, segment %lld "
                    "do not belong together",
-                   r->checkpoint, (long long)at->step, (long long)at->epoch,
+                   folder, (long long)at->step, (long long)at->epoch,
                    (long long)at->segment);
 }
 
-static enum qn_status load(struct qn_trainer *t, const struct resume *r,
-                           struct qn_err *err)
+enum qn_status qn_trainer_load(struct qn_trainer *t, const char *folder,
+                               int64_t step, struct qn_err *err)
 {
-    if (r->checkpoint == NULL) {
+    if (folder == NULL) {
         qn_model_init(t->model, (uint64_t)t->spec.seed);
         return QN_OK;
     }
-    char *model = qn_path_join(r->checkpoint, "model.safetensors");
-    char *state = qn_path_join(r->checkpoint, "state.safetensors");
+    char *model = qn_path_join(folder, "model.safetensors");
+    char *state = qn_path_join(folder, "state.safetensors");
     enum qn_status status = qn_checkpoint_load(t->model, model, err);
     if (status == QN_OK) {
         status = qn_state_load(state, &t->at, &t->optim, t->pass, err);
@@ -162,7 +163,7 @@ static enum qn_status load(struct qn_trainer *t, const struct resume *r,
     }
     t->checkpoint_step = t->at.step;
     t->checkpoint_evals = t->at.evals;
-    return check_progress(t, r, err);
+    return check_progress(t, folder, step, err);
 }
 
 /* Steps or epochs that are set must reach to where the run is. */
@@ -233,7 +234,7 @@ static enum qn_status take_up(struct resume *r, const struct qn_sink *sink,
     }
     struct qn_trainer *t = *out;
     t->seconds = r->history.seconds;
-    status = load(t, r, err);
+    status = qn_trainer_load(t, r->checkpoint, r->step, err);
     if (status == QN_OK) {
         status = check_total(t, r, err);
     }

@@ -41,6 +41,7 @@ static const struct field fields[] = {
     COUNT("best.step", best_step),
     LOSS("best.loss", best_loss),
     ACCURACY("best.accuracy", best_accuracy),
+    ACCURACY("usual.loss", usual_loss),
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
@@ -67,6 +68,7 @@ struct qn_progress qn_progress_zero(void)
         .best_step = -1,
         .best_loss = (double)NAN,
         .best_accuracy = (double)NAN,
+        .usual_loss = (double)NAN,
     };
 }
 

@@ -21,6 +21,8 @@ struct qn_progress {
     double eval_loss, eval_accuracy; /* its figures; NaN = none */
     int64_t best_step;               /* by checkpoint.metric; -1 = none yet */
     double best_loss, best_accuracy; /* NaN = none */
+    double usual_loss; /* mean of applied steps, weighted by 0.99 for every step
+                          since; divide by 1 - 0.99^updates. NaN = none yet */
 };
 
 struct qn_progress qn_progress_zero(void);

@@ -166,28 +166,6 @@ static enum qn_status fail(struct qn_trainer *t, enum qn_status status,
     return qn_fail(err, status, "%s", why);
 }
 
-/* What was not finite, for a person. */
-static const char *nan_sentence(const struct qn_step_result *r)
-{
-    return isfinite(r->loss_sum) ? "the gradient is not finite"
-                                 : "the loss is not finite";
-}
-
-static void react_to_nan(struct qn_trainer *t, const struct qn_step_result *r)
-{
-    switch (t->spec.stop.nan) {
-    case QN_NAN_PAUSE:
-        qn_trainer_pause(t, nan_sentence(r));
-        break;
-    case QN_NAN_STOP:
-        /* A checkpoint that fails has paused the run and was told. */
-        (void)qn_trainer_stop(t, true, NULL);
-        break;
-    case QN_NAN_IGNORE:
-        break;
-    }
-}
-
 /* One step of training and what is due after it. */
 static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
 {
@@ -195,22 +173,20 @@ static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
     struct made made = {.with_stats = stats_due(t)};
     const struct qn_step_result *result = &made.result;
     struct qn_err why;
-    enum qn_status status = compute(t, &made, &why);
+    enum qn_status status = qn_trainer_replay(t, &why);
+    if (status == QN_OK) {
+        status = compute(t, &made, &why);
+    }
     if (status != QN_OK) {
         return fail(t, status, why.text, err);
     }
     advance(t, result->finite);
     qn_speed_add(&t->speed, made.symbols, lap(t, &mark));
     report(t, &made);
-    if (!result->finite) {
-        qn_trainer_tell(t, QN_NOTE_NAN, "nan", "text", nan_sentence(result));
-    }
+    qn_trainer_note_trouble(t, result);
     qn_trainer_do_due(t);
     (void)lap(t, &mark);
-    if (!result->finite) {
-        react_to_nan(t, result);
-    }
-    return QN_OK;
+    return qn_trainer_react(t, result, err);
 }
 
 /* Checkpoint this step and its evaluation unless that has been done. */

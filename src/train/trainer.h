@@ -54,6 +54,28 @@ enum qn_status qn_trainer_resume(const struct qn_train_env *env,
                                  const struct qn_sink *sink,
                                  struct qn_trainer **out, struct qn_err *err);
 
+/* A new run that goes on from a checkpoint of another one ("best", "last",
+ * "last_good" or a step) with changed settings: n assignments "KEY=VALUE" of
+ * any keys but those that decide how the data is cut (task, data, batch, seq)
+ * or the parameters' shapes. Its name is the parent's with "/fork-*" unless
+ * changed. Moments are kept unless optim.kind changes. The new run keeps its
+ * parent in parent.json, and the checkpoint that it began from. The parent is
+ * only read and may be training. */
+enum qn_status qn_trainer_fork(const struct qn_train_env *env,
+                               const char *parent_path, const char *from,
+                               const char *const *changes, int n,
+                               const struct qn_sink *sink,
+                               struct qn_trainer **out, struct qn_err *err);
+
+/* A new run that does again what a stored one did: its settings with n
+ * assignments over them, its recorded changes at their steps, from where it
+ * began. The parent is only read. */
+enum qn_status qn_trainer_rerun(const struct qn_train_env *env,
+                                const char *parent_path,
+                                const char *const *changes, int n,
+                                const struct qn_sink *sink,
+                                struct qn_trainer **out, struct qn_err *err);
+
 /* Closes the folder; what the last checkpoint does not hold is lost, so finish
  * first. NULL is fine. */
 void qn_trainer_free(struct qn_trainer *t);
@@ -73,6 +95,10 @@ enum qn_status qn_trainer_checkpoint(struct qn_trainer *t, struct qn_err *err);
 /* Record that a person paused or resumed, and change the state so. */
 void qn_trainer_pause(struct qn_trainer *t, const char *why);
 void qn_trainer_unpause(struct qn_trainer *t);
+/* The run is paused by a disk that does not take what must be written. */
+bool qn_trainer_waits_for_disk(const struct qn_trainer *t);
+/* Try again; true: all is written and the run goes on. */
+bool qn_trainer_try_disk(struct qn_trainer *t);
 /* Change a live key before the next step; recorded. */
 enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
                               const char *value, struct qn_err *err);

@@ -1,6 +1,8 @@
 /* trainer_self.h - inside of a trainer, for the files that share it: build.c
  * puts one together, trainer.c steps it, after.c does what is due after a step,
- * resume.c and import.c start from what a folder or a file holds. */
+ * resume.c, fork.c and import.c start from what a folder or a file holds,
+ * replay.c makes recorded changes again, trouble.c deals with steps that are
+ * not applied, saver.c writes checkpoints beside training. */
 #ifndef QN_TRAIN_TRAINER_SELF_H
 #define QN_TRAIN_TRAINER_SELF_H
 
@@ -9,6 +11,7 @@
 #include "train/code.h"
 #include "train/optim.h"
 #include "train/record.h"
+#include "train/saver.h"
 #include "train/schedule.h"
 #include "train/state.h"
 #include "train/trainer.h"
@@ -30,6 +33,11 @@ struct qn_trainer {
 
     struct qn_run_dir *dir;
     struct qn_record *record;
+    struct qn_saver *saver;
+    struct qn_pending *pending; /* changes to be made again; NULL: none */
+    int segment;                /* 1, 2, ...: see struct qn_step_record */
+    int rollbacks;              /* to rollback_step, one after the other */
+    int64_t rollback_step;
 
     struct qn_progress at;    /* what checkpoints hold */
     int64_t checkpoint_step;  /* of the newest one; -1 = none */
@@ -78,5 +86,22 @@ enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err);
 enum qn_status qn_trainer_save(struct qn_trainer *t, struct qn_err *err);
 /* Evaluation, sample and checkpoint if due after this step. */
 void qn_trainer_do_due(struct qn_trainer *t);
+
+/* trouble.c: tell that a step was not applied, if it was not; */
+void qn_trainer_note_trouble(struct qn_trainer *t,
+                             const struct qn_step_result *result);
+/* and do what stop.nan wants then, after what is due. */
+enum qn_status qn_trainer_react(struct qn_trainer *t,
+                                const struct qn_step_result *result,
+                                struct qn_err *err);
+
+/* resume.c: weights, moments, counters and carried state of this checkpoint
+ * into the trainer, whose step must be 'step'. folder NULL: weights from the
+ * seed and all else as in a new run. */
+enum qn_status qn_trainer_load(struct qn_trainer *t, const char *folder,
+                               int64_t step, struct qn_err *err);
+/* replay.c: make the changes that were recorded for this moment, before the
+ * next step, in a run that comes to it again. */
+enum qn_status qn_trainer_replay(struct qn_trainer *t, struct qn_err *err);
 
 #endif
