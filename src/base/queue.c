@@ -2,6 +2,7 @@
 #include "base/queue.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
@@ -80,4 +81,20 @@ void qn_queue_wait(struct qn_queue *q, void *message)
     }
     take_first(q, message);
     qn_unlock(&q->lock);
+}
+
+bool qn_queue_wait_for(struct qn_queue *q, void *message, double seconds)
+{
+    double end = qn_clock_now() + seconds;
+    bool in_time = true;
+    qn_lock(&q->lock);
+    while (q->len == 0 && in_time) {
+        in_time = qn_cond_wait_until(&q->posted, &q->lock, end);
+    }
+    bool any = q->len > 0;
+    if (any) {
+        take_first(q, message);
+    }
+    qn_unlock(&q->lock);
+    return any;
 }

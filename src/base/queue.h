@@ -16,5 +16,7 @@ void qn_queue_free(struct qn_queue *q); /* NULL is fine */
 bool qn_queue_post(struct qn_queue *q, const void *message); /* false: full */
 bool qn_queue_take(struct qn_queue *q, void *message);       /* false: empty */
 void qn_queue_wait(struct qn_queue *q, void *message); /* sleeps until one */
+/* Sleeps until there is one, so many seconds at most; false: none came. */
+bool qn_queue_wait_for(struct qn_queue *q, void *message, double seconds);
 
 #endif

@@ -8,10 +8,13 @@
 
 #include "base/assert.h"
 
+#include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum qn_status qn_thread_start(pthread_t *out, const char *name,
@@ -68,7 +71,12 @@ void qn_unlock(pthread_mutex_t *m)
 
 void qn_cond_init(pthread_cond_t *c)
 {
-    QN_ASSERT(pthread_cond_init(c, NULL) == 0);
+    pthread_condattr_t attr;
+    QN_ASSERT(pthread_condattr_init(&attr) == 0);
+    /* A clock that is set must not make anybody wait longer. */
+    QN_ASSERT(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0);
+    QN_ASSERT(pthread_cond_init(c, &attr) == 0);
+    QN_ASSERT(pthread_condattr_destroy(&attr) == 0);
 }
 
 void qn_cond_fini(pthread_cond_t *c)
@@ -79,6 +87,16 @@ void qn_cond_fini(pthread_cond_t *c)
 void qn_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
     QN_ASSERT(pthread_cond_wait(c, m) == 0);
+}
+
+bool qn_cond_wait_until(pthread_cond_t *c, pthread_mutex_t *m, double when)
+{
+    double second = floor(when);
+    struct timespec time = {.tv_sec = (time_t)second,
+                            .tv_nsec = (long)((when - second) * 1e9)};
+    int failed = pthread_cond_timedwait(c, m, &time);
+    QN_ASSERT(failed == 0 || failed == ETIMEDOUT);
+    return failed == 0;
 }
 
 void qn_cond_signal(pthread_cond_t *c)

@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 /* Start a named thread with every signal blocked in it (handlers then run on
  * the threads that want them). Fails only when the system is out of threads. */
@@ -20,6 +21,8 @@ void qn_unlock(pthread_mutex_t *m);
 void qn_cond_init(pthread_cond_t *c);
 void qn_cond_fini(pthread_cond_t *c);
 void qn_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
+/* The same, no longer than until qn_clock_now() is 'when'; false: it is. */
+bool qn_cond_wait_until(pthread_cond_t *c, pthread_mutex_t *m, double when);
 void qn_cond_signal(pthread_cond_t *c);
 void qn_cond_broadcast(pthread_cond_t *c);
 

@@ -1,4 +1,5 @@
 /* queue.c - messages arrive in order, whole, and never too many. */
+#include "base/clock.h"
 #include "base/queue.h"
 #include "base/thread.h"
 #include <setjmp.h>
@@ -95,12 +96,51 @@ static void a_sleeping_reader_gets_all_of_each_poster_in_order(void **state)
     qn_queue_free(q);
 }
 
+static void a_reader_sleeps_no_longer_than_it_wants(void **state)
+{
+    (void)state;
+    struct qn_queue *q = qn_queue_new(sizeof(int), 2);
+    int a = 7, taken = 0;
+    double before = qn_clock_now();
+    assert_false(qn_queue_wait_for(q, &taken, 0.02));
+    assert_true(qn_clock_now() - before >= 0.02);
+    assert_false(qn_queue_wait_for(q, &taken, -1));
+    assert_true(qn_queue_post(q, &a));
+    assert_true(qn_queue_wait_for(q, &taken, 0));
+    assert_int_equal(taken, 7);
+    qn_queue_free(q);
+}
+
+static void *post_one(void *arg)
+{
+    int a = 8;
+    (void)qn_queue_post(arg, &a); /* an empty one takes it */
+    return NULL;
+}
+
+/* An hour that ends with the first message. */
+static void a_message_ends_a_long_sleep(void **state)
+{
+    (void)state;
+    struct qn_queue *q = qn_queue_new(sizeof(int), 2);
+    pthread_t thread;
+    int taken = 0;
+    assert_int_equal(qn_thread_start(&thread, "post", post_one, q, NULL),
+                     QN_OK);
+    assert_true(qn_queue_wait_for(q, &taken, 3600));
+    assert_int_equal(taken, 8);
+    qn_thread_join(thread);
+    qn_queue_free(q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_come_out_in_the_order_they_went_in),
         cmocka_unit_test(a_full_queue_refuses_and_loses_nothing),
         cmocka_unit_test(a_sleeping_reader_gets_all_of_each_poster_in_order),
+        cmocka_unit_test(a_reader_sleeps_no_longer_than_it_wants),
+        cmocka_unit_test(a_message_ends_a_long_sleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
