@@ -61,7 +61,12 @@ enum qn_status qn_new_file_commit(struct qn_new_file *f, struct qn_err *err);
 /* Without a commit nothing is left of it; NULL is fine. */
 void qn_new_file_close(struct qn_new_file *f);
 
-/* A file that grows line by line; each line is one write(2). */
+/* A file that grows line by line; each line is one write(2). One that is
+ * removed or replaced is made again, in the folder in which it was opened, with
+ * all that it held: when it has lost its last name, by the next line; when it
+ * was renamed, by the next sync. Where that is no longer possible is QN_EIO.
+ * One thread may add lines while another one syncs, and never waits for the
+ * disk meanwhile. */
 struct qn_appender;
 enum qn_status qn_appender_open(const char *path, struct qn_appender **out,
                                 struct qn_err *err);
@@ -70,7 +75,11 @@ enum qn_status qn_appender_line(struct qn_appender *a, const char *line,
 enum qn_status qn_appender_sync(struct qn_appender *a, struct qn_err *err);
 void qn_appender_close(struct qn_appender *a); /* NULL is fine */
 
-/* Cut a torn last line (one without its newline) off the file. */
+/* How many of these bytes are whole lines: without a torn last one, which lacks
+ * its newline, and without those at the end that hold a NUL, which is what a
+ * power cut leaves of blocks that were never synced. */
+size_t qn_whole_lines(const char *data, size_t len);
+/* Cut off the file what qn_whole_lines does not count. */
 enum qn_status qn_file_repair_lines(const char *path, struct qn_err *err);
 
 bool qn_path_exists(const char *path);
@@ -80,7 +89,17 @@ bool qn_path_is_special(const char *path);
 char *qn_path_join(const char *a, const char *b); /* absolute b wins */
 /* The last component, pointing into path: "b" of "a/b", "b/" of "a/b/". */
 const char *qn_path_base(const char *path);
-/* mkdir -p; existing folders are fine. */
+/* The folder that it lies in: "a" of "a/b", "." of "b", "/" of "/b". */
+char *qn_path_folder(const char *path);
+/* An existing file's or folder's path from the root, so that a later chdir does
+ * not lead astray; the caller frees it. */
+enum qn_status qn_path_resolve(const char *path, char **out,
+                               struct qn_err *err);
+/* Whether the path, from the open folder (or AT_FDCWD) on, names the file that
+ * is open as fd; errno then says why not, ENOENT also for another file. */
+bool qn_path_names(int folder, const char *path, int fd);
+/* mkdir and mkdir -p; existing folders are fine. */
+enum qn_status qn_make_dir(const char *path, struct qn_err *err);
 enum qn_status qn_make_dirs(const char *path, struct qn_err *err);
 /* fsync a folder, so that a rename in it survives power loss. */
 enum qn_status qn_dir_sync(const char *path, struct qn_err *err);
@@ -97,5 +116,9 @@ char *qn_xdg_dir(const char *kind);
 
 /* SHA-256 as 64 hex digits and a NUL. */
 void qn_sha256_hex(const void *data, size_t len, char out[65]);
+/* That of a file's content, which is never held whole; *size is its length.
+ * What is no regular file is QN_EFORMAT. */
+enum qn_status qn_file_sha256(const char *path, char out[65], uint64_t *size,
+                              struct qn_err *err);
 
 #endif

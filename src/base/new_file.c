@@ -136,14 +136,9 @@ enum qn_status qn_new_file_finish(struct qn_new_file *f, struct qn_err *err)
                               : qn_fail(err, f->status, "%s", f->err.text);
 }
 
-static enum qn_status sync_parent(const char *path, struct qn_err *err)
+static enum qn_status sync_folder(const char *path, struct qn_err *err)
 {
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL) {
-        return qn_dir_sync(".", err);
-    }
-    size_t len = slash > path ? (size_t)(slash - path) : 1;
-    char *folder = qn_xstrndup(path, len);
+    char *folder = qn_path_folder(path);
     enum qn_status status = qn_dir_sync(folder, err);
     free(folder);
     return status;
@@ -159,7 +154,7 @@ enum qn_status qn_new_file_commit(struct qn_new_file *f, struct qn_err *err)
         return qn_fail_errno(err, f->path, "cannot replace");
     }
     f->renamed = true;
-    return sync_parent(f->path, err);
+    return sync_folder(f->path, err);
 }
 
 void qn_new_file_close(struct qn_new_file *f)

@@ -54,7 +54,38 @@ const char *qn_path_base(const char *path)
     return base;
 }
 
-static enum qn_status make_one_dir(const char *path, struct qn_err *err)
+char *qn_path_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return qn_xstrdup(".");
+    }
+    return qn_xstrndup(path, slash > path ? (size_t)(slash - path) : 1);
+}
+
+enum qn_status qn_path_resolve(const char *path, char **out, struct qn_err *err)
+{
+    char *resolved = realpath(path, NULL);
+    if (resolved == NULL) {
+        return qn_fail(err, errno == ENOENT ? QN_ENOTFOUND : QN_EIO, "%s: %s",
+                       path, strerror(errno));
+    }
+    *out = resolved;
+    return QN_OK;
+}
+
+bool qn_path_names(int folder, const char *path, int fd)
+{
+    struct stat named, opened;
+    if (fstatat(folder, path, &named, 0) != 0 || fstat(fd, &opened) != 0) {
+        return false;
+    }
+    bool same = named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+    errno = same ? errno : ENOENT;
+    return same;
+}
+
+enum qn_status qn_make_dir(const char *path, struct qn_err *err)
 {
     if (mkdir(path, 0777) == 0) {
         return QN_OK;
@@ -80,12 +111,12 @@ enum qn_status qn_make_dirs(const char *path, struct qn_err *err)
     for (char *p = part; *p != '\0' && status == QN_OK; p++) {
         if (*p == '/' && p > part) {
             *p = '\0';
-            status = make_one_dir(part, err);
+            status = qn_make_dir(part, err);
             *p = '/';
         }
     }
     if (status == QN_OK) {
-        status = make_one_dir(path, err);
+        status = qn_make_dir(path, err);
     }
     free(part);
     return status;

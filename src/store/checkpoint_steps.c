@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "store/checkpoints.h"
 #include "store/files.h"
+#include "store/parent.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,6 +113,18 @@ static void mark_newest(struct qn_steps *steps, int64_t newest, int n)
     }
 }
 
+/* Whether it is where a fork or a rerun began. */
+static bool is_origin(const struct qn_steps *steps, size_t i,
+                      enum qn_status parent_status,
+                      const struct qn_parent *parent)
+{
+    if (parent_status == QN_ENOTFOUND) {
+        return false;
+    }
+    /* Where parent.json cannot be read: nothing is older than the origin. */
+    return parent_status == QN_OK ? steps->at[i].step == parent->step : i == 0;
+}
+
 enum qn_status qn_steps_mark(const char *run, struct qn_steps *steps,
                              int64_t step, struct qn_keep keep,
                              struct qn_err *err)
@@ -126,9 +139,12 @@ enum qn_status qn_steps_mark(const char *run, struct qn_steps *steps,
     }
     mark_newest(steps, step, keep.last);
     mark_best(steps, step, keep.best);
+    struct qn_parent parent;
+    enum qn_status parent_status = qn_parent_read(run, &parent, NULL);
     for (size_t i = 0; i < steps->n; i++) {
         struct qn_step *s = &steps->at[i];
-        s->keep = s->keep || s->step == best || s->step == last;
+        s->keep = s->keep || s->step == best || s->step == last ||
+                  is_origin(steps, i, parent_status, &parent);
     }
     return QN_OK;
 }

@@ -22,8 +22,9 @@ bool qn_step_parse(const char *text, int64_t *step);
 enum qn_status qn_steps_list(const char *run, struct qn_steps *out,
                              struct qn_err *err);
 /* Mark what stays once 'step' is the newest: what "best" and "last" name, the
- * keep.last newest and the keep.best of least metric. Later steps belong to a
- * history that a resume replaced. */
+ * one that the run began from when it has a parent, the keep.last newest and
+ * the keep.best of least metric. Later steps belong to a history that a resume
+ * replaced. */
 enum qn_status qn_steps_mark(const char *run, struct qn_steps *steps,
                              int64_t step, struct qn_keep keep,
                              struct qn_err *err);

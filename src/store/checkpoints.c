@@ -1,7 +1,8 @@
-/* checkpoints.c - commit, find and recover checkpoints, crash by crash.
+/* checkpoints.c - commit, remove and recover checkpoints, crash by crash.
  *
  * A checkpoint counts from the moment that its last file, "metric", is there:
- * that one is written by one rename, after the others are synced. Then "best"
+ * that one is written by one rename, after the others are synced and their
+ * digests are written down. Then "best"
  * and "last" are replaced, in this order: "last" is where a resume begins, and
  * a resume from the old one comes to the new one again. */
 #include "store/checkpoints.h"
@@ -9,21 +10,18 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/checkpoint_steps.h"
+#include "store/checkpoint_sums.h"
 #include "store/files.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define OLD_PREFIX ".old-"
 #define GONE_PREFIX ".gone-"
-#define METRIC "metric"
-/* What its lines after the first begin with. */
-#define LOSS "loss "
-#define ACCURACY "accuracy "
 
 static char *folder_path(const char *run, const char *prefix, int64_t step)
 {
@@ -64,7 +62,7 @@ static enum qn_status discard(const char *run, const char *prefix, int64_t step,
 
 static bool is_committed(const char *folder)
 {
-    char *metric = qn_path_join(folder, METRIC);
+    char *metric = qn_path_join(folder, QN_METRIC);
     bool is = qn_path_exists(metric);
     free(metric);
     return is;
@@ -104,10 +102,16 @@ enum qn_status qn_run_checkpoint_begin(const char *run, int64_t step,
                                        char **path, struct qn_err *err)
 {
     char *place = folder_path(run, "", step);
-    enum qn_status status = clear_place(run, step, place, err);
+    char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
+    /* Not qn_make_dirs: a run's folder that is gone must not come back. */
+    enum qn_status status = qn_make_dir(parent, err);
     if (status == QN_OK) {
-        status = qn_make_dirs(place, err);
+        status = clear_place(run, step, place, err);
     }
+    if (status == QN_OK) {
+        status = qn_make_dir(place, err);
+    }
+    free(parent);
     if (status != QN_OK) {
         free(place);
         return status;
@@ -116,53 +120,30 @@ enum qn_status qn_run_checkpoint_begin(const char *run, int64_t step,
     return QN_OK;
 }
 
-/* A line of the number, after the name if it has one. */
-static void add_figure(struct qn_str *text, const char *name, double value)
+/* Make the folder's files and their digests durable, then let it count. */
+static enum qn_status seal(const char *run, const char *folder,
+                           const struct qn_str *metric, struct qn_err *err)
 {
-    char number[32] = "nan";
-    if (isfinite(value)) {
-        (void)qn_format_double(number, sizeof number, value);
-    }
-    qn_str_addf(text, "%s%s\n", name, number);
-}
-
-static enum qn_status write_metric(const char *folder,
-                                   const struct qn_figures *figures,
-                                   struct qn_err *err)
-{
-    struct qn_str text = {0};
-    char *path = qn_path_join(folder, METRIC);
-    add_figure(&text, "", figures->metric);
-    if (!isnan(figures->accuracy)) {
-        add_figure(&text, LOSS, figures->loss);
-        add_figure(&text, ACCURACY, figures->accuracy);
-    }
-    enum qn_status status = qn_file_write(path, text.text, text.len, err);
-    free(path);
-    qn_str_free(&text);
-    return status;
-}
-
-/* Make the folder's files durable, then let it count. */
-static enum qn_status seal(const char *run, int64_t step,
-                           const struct qn_figures *figures, struct qn_err *err)
-{
-    char *folder = folder_path(run, "", step);
     char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
-    enum qn_status status = qn_dir_sync(folder, err);
+    char *path = qn_path_join(folder, QN_METRIC);
+    enum qn_status status =
+        qn_sums_write(folder, metric->text, metric->len, err);
+    if (status == QN_OK) {
+        status = qn_dir_sync(folder, err);
+    }
     if (status == QN_OK) {
         status = qn_dir_sync(parent, err);
     }
     if (status == QN_OK) {
-        status = write_metric(folder, figures, err);
+        status = qn_file_write(path, metric->text, metric->len, err);
     }
+    free(path);
     free(parent);
-    free(folder);
     return status;
 }
 
-static enum qn_status write_name(const char *run, const char *which,
-                                 int64_t step, struct qn_err *err)
+enum qn_status qn_run_checkpoint_name(const char *run, const char *which,
+                                      int64_t step, struct qn_err *err)
 {
     char text[32];
     char *path = qn_path_join(run, which);
@@ -177,12 +158,17 @@ enum qn_status qn_run_checkpoint_commit(const char *run, int64_t step,
                                         const struct qn_figures *figures,
                                         struct qn_err *err)
 {
-    enum qn_status status = seal(run, step, figures, err);
+    struct qn_str metric = {0};
+    char *folder = folder_path(run, "", step);
+    qn_figures_add(&metric, figures);
+    enum qn_status status = seal(run, folder, &metric, err);
+    free(folder);
+    qn_str_free(&metric);
     if (status == QN_OK && is_best) {
-        status = write_name(run, "best", step, err);
+        status = qn_run_checkpoint_name(run, "best", step, err);
     }
     if (status == QN_OK) {
-        status = write_name(run, "last", step, err);
+        status = qn_run_checkpoint_name(run, "last", step, err);
     }
     return status == QN_OK ? discard(run, OLD_PREFIX, step, err) : status;
 }
@@ -209,44 +195,6 @@ enum qn_status qn_run_checkpoint_named(const char *run, const char *which,
     return status;
 }
 
-/* The number of the first line that begins with this name, NaN without one. */
-static double figure(const char *text, const char *name)
-{
-    double value = (double)NAN;
-    while (*text != '\0' && !qn_starts_with(text, name)) {
-        text += strcspn(text, "\n");
-        text += *text != '\0';
-    }
-    if (*text != '\0') {
-        text += strlen(name);
-        char *number = qn_xstrndup(text, strcspn(text, "\r\n"));
-        (void)qn_parse_double(number, &value);
-        free(number);
-    }
-    return value;
-}
-
-struct qn_figures qn_run_checkpoint_figures(const char *run, int64_t step)
-{
-    struct qn_figures figures = {(double)NAN, (double)NAN, (double)NAN};
-    char *folder = qn_run_checkpoint_folder(run, step);
-    if (folder == NULL) {
-        return figures;
-    }
-    char *path = qn_path_join(folder, METRIC);
-    struct qn_bytes text = {0};
-    if (qn_file_read(path, &text, NULL) == QN_OK) {
-        figures.metric = figure(text.data, "");
-        figures.accuracy = figure(text.data, ACCURACY);
-        figures.loss =
-            isnan(figures.accuracy) ? figures.metric : figure(text.data, LOSS);
-    }
-    qn_bytes_free(&text);
-    free(path);
-    free(folder);
-    return figures;
-}
-
 enum qn_status qn_run_checkpoint_prune(const char *run, int64_t step,
                                        struct qn_keep keep, struct qn_err *err)
 {
@@ -263,6 +211,43 @@ enum qn_status qn_run_checkpoint_prune(const char *run, int64_t step,
     }
     qn_steps_free(&steps);
     return status;
+}
+
+/* The newest checkpoint that is not after this step, -1 when there is none. */
+static int64_t newest_until(const struct qn_steps *steps, int64_t step)
+{
+    int64_t newest = -1;
+    for (size_t i = 0; i < steps->n && steps->at[i].step <= step; i++) {
+        newest = steps->at[i].step;
+    }
+    return newest;
+}
+
+enum qn_status qn_run_checkpoint_unname(const char *run, const char *which,
+                                        struct qn_err *err)
+{
+    char *path = qn_path_join(run, which);
+    enum qn_status status = qn_remove_tree(path, err);
+    free(path);
+    return status == QN_OK ? qn_dir_sync(run, err) : status;
+}
+
+enum qn_status qn_run_checkpoint_rewind(const char *run, int64_t step,
+                                        struct qn_err *err)
+{
+    struct qn_steps steps;
+    enum qn_status status = qn_steps_list(run, &steps, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    int64_t newest = newest_until(&steps, step);
+    status = newest >= 0 ? qn_run_checkpoint_name(run, "last", newest, err)
+                         : qn_run_checkpoint_unname(run, "last", err);
+    qn_steps_free(&steps);
+    /* Nothing is too old to be kept. */
+    const struct qn_keep all = {.best = 0, .last = INT_MAX};
+    return status == QN_OK ? qn_run_checkpoint_prune(run, step, all, err)
+                           : status;
 }
 
 /* What was being replaced takes its place again unless the new one counts. */
@@ -304,7 +289,7 @@ enum qn_status qn_run_checkpoint_recover(const char *run, struct qn_err *err)
     char *parent = qn_path_join(run, QN_RUN_CHECKPOINTS);
     char **names = NULL;
     size_t n = 0;
-    enum qn_status status = qn_make_dirs(parent, err);
+    enum qn_status status = qn_make_dir(parent, err);
     if (status == QN_OK) {
         status = qn_dir_list(parent, &names, &n, err);
     }
@@ -317,60 +302,4 @@ enum qn_status qn_run_checkpoint_recover(const char *run, struct qn_err *err)
     free(names);
     free(parent);
     return status;
-}
-
-static enum qn_status fail_no_checkpoint(const char *run, const char *which,
-                                         struct qn_err *err)
-{
-    struct qn_steps steps;
-    enum qn_status status = qn_steps_list(run, &steps, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    struct qn_str text = {0};
-    for (size_t i = 0; i < steps.n; i++) {
-        qn_str_addf(&text, "%s%" PRId64, i > 0 ? ", " : "", steps.at[i].step);
-    }
-    status = qn_fail(err, QN_ENOTFOUND, "%s: no checkpoint \"%s\"; %s%s",
-                     qn_path_base(run), which,
-                     steps.n > 0 ? "it has those of steps " : "it has none yet",
-                     steps.n > 0 ? text.text : "");
-    qn_str_free(&text);
-    qn_steps_free(&steps);
-    return status;
-}
-
-/* The step that a person's word means, -1 when it means none. */
-static enum qn_status resolve(const char *run, const char *which, int64_t *step,
-                              struct qn_err *err)
-{
-    bool best = qn_str_eq(which, "best");
-    if (!best && !qn_str_eq(which, "last")) {
-        *step = -1;
-        (void)qn_step_parse(which, step);
-        return QN_OK;
-    }
-    enum qn_status status = qn_run_checkpoint_named(run, which, step, err);
-    if (status == QN_OK && best && *step < 0) {
-        status = qn_run_checkpoint_named(run, "last", step, err);
-    }
-    return status;
-}
-
-enum qn_status qn_run_dir_find_checkpoint(const char *path, const char *which,
-                                          char **folder, int64_t *step,
-                                          struct qn_err *err)
-{
-    int64_t found;
-    enum qn_status status = resolve(path, which, &found, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    char *there = found >= 0 ? qn_run_checkpoint_folder(path, found) : NULL;
-    if (there != NULL) {
-        *folder = there;
-        *step = found;
-        return QN_OK;
-    }
-    return fail_no_checkpoint(path, which, err);
 }

@@ -21,8 +21,12 @@ enum qn_status qn_lines_parse(const struct qn_bytes *bytes, qn_line_fn fn,
                               void *user, struct qn_err *err);
 
 /* "<UTC>-<4 hex>-<name>" with a name that suits as a file's; the caller frees
- * it. No two calls are likely to give the same. */
-char *qn_run_id_make(const char *name, double wall);
+ * it. Before the name it sorts after 'newest', the newest id that there is
+ * (NULL when there is none), whatever the clock says: when 'wall' is not after
+ * it, its digits are counted on. No two calls are likely to give the same. */
+char *qn_run_id_make(const char *name, double wall, const char *newest);
+/* Whether it begins with a time and digits, as qn_run_id_make makes them. */
+bool qn_run_id_is_dated(const char *id);
 /* The name that an id holds, "/" for "~", or the whole id when it has not that
  * form; the caller frees it. */
 char *qn_run_id_name(const char *id);

@@ -1,8 +1,7 @@
-/* run_dir.c - make, open and write a run's folder. */
-#include "store/run_dir.h"
+/* run_dir.c - open a run's folder and write into it. */
+#include "store/run_dir_self.h"
 
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/checkpoints.h"
@@ -10,23 +9,26 @@
 #include "store/lock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder that a process was making when it died is removed by the next one
- * that makes a run, after so many seconds. */
-#define STALE_AFTER 3600.0
-#define MOST_TRIES 100
+static bool same_folder(const struct qn_run_dir *d)
+{
+    return qn_path_names(AT_FDCWD, d->path, d->folder);
+}
 
-struct qn_run_dir {
-    char *path; /* absolute */
-    int lock;   /* descriptor that holds the lock */
-    struct qn_appender *file[QN_N_RUN_FILES];
-};
+struct qn_run_dir *qn_run_dir_new(char *path)
+{
+    struct qn_run_dir *d = qn_xcalloc(1, sizeof *d);
+    d->path = path;
+    d->folder = d->lock = -1;
+    d->best = -1;
+    return d;
+}
 
-static void close_files(struct qn_run_dir *d)
+void qn_run_dir_close_files(struct qn_run_dir *d)
 {
     for (int i = 0; i < QN_N_RUN_FILES; i++) {
         qn_appender_close(d->file[i]);
@@ -39,9 +41,12 @@ void qn_run_dir_close(struct qn_run_dir *d)
     if (d == NULL) {
         return;
     }
-    close_files(d);
+    qn_run_dir_close_files(d);
     if (d->lock >= 0) {
         (void)close(d->lock);
+    }
+    if (d->folder >= 0) {
+        (void)close(d->folder);
     }
     free(d->path);
     free(d);
@@ -57,8 +62,12 @@ const char *qn_run_dir_id(const struct qn_run_dir *d)
     return qn_path_base(d->path);
 }
 
-static enum qn_status take_lock(struct qn_run_dir *d, struct qn_err *err)
+enum qn_status qn_run_dir_hold(struct qn_run_dir *d, struct qn_err *err)
 {
+    d->folder = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d->folder < 0) {
+        return qn_fail_errno(err, d->path, "cannot open the folder");
+    }
     char *path = qn_path_join(d->path, QN_RUN_LOCK);
     enum qn_status status = qn_lock_take(path, &d->lock, err);
     if (status == QN_ESTATE) {
@@ -69,7 +78,41 @@ static enum qn_status take_lock(struct qn_run_dir *d, struct qn_err *err)
     return status;
 }
 
-static enum qn_status open_files(struct qn_run_dir *d, struct qn_err *err)
+/* A lock whose file was removed keeps nobody away: take one that does. */
+static enum qn_status keep_lock(struct qn_run_dir *d, struct qn_err *err)
+{
+    char *path = qn_path_join(d->path, QN_RUN_LOCK);
+    enum qn_status status = QN_OK;
+    if (!qn_path_names(AT_FDCWD, path, d->lock)) {
+        int fd;
+        status = qn_lock_take(path, &fd, err);
+        if (status == QN_OK) {
+            (void)close(d->lock);
+            d->lock = fd;
+        } else if (status == QN_ESTATE) {
+            status = qn_fail(err, status,
+                             "%s: its lock was removed and another process "
+                             "trains it now",
+                             qn_path_base(d->path));
+        }
+    }
+    free(path);
+    return status;
+}
+
+/* Nothing is written where the folder was and another one may be, nor into a
+ * run that somebody else has. */
+static enum qn_status still_ours(struct qn_run_dir *d, struct qn_err *err)
+{
+    if (!same_folder(d)) {
+        return qn_fail(err, QN_EIO, "%s: cannot be written to: %s", d->path,
+                       errno == ENOENT ? "its folder was removed or renamed"
+                                       : strerror(errno));
+    }
+    return keep_lock(d, err);
+}
+
+enum qn_status qn_run_dir_open_files(struct qn_run_dir *d, struct qn_err *err)
 {
     enum qn_status status = QN_OK;
     for (int i = 0; i < QN_N_RUN_FILES && status == QN_OK; i++) {
@@ -84,184 +127,6 @@ static enum qn_status open_files(struct qn_run_dir *d, struct qn_err *err)
         free(path);
     }
     return status;
-}
-
-static enum qn_status write_text(const struct qn_run_dir *d, const char *name,
-                                 const char *text, struct qn_err *err)
-{
-    if (text == NULL) {
-        return QN_OK;
-    }
-    char *path = qn_path_join(d->path, name);
-    enum qn_status status = qn_file_write(path, text, strlen(text), err);
-    free(path);
-    return status;
-}
-
-/* Fill the new folder; spec.json comes last, since it makes the folder a run.
- */
-static enum qn_status fill(struct qn_run_dir *d,
-                           const struct qn_run_files *files, struct qn_err *err)
-{
-    enum qn_status status = take_lock(d, err);
-    if (status == QN_OK) {
-        status = open_files(d, err);
-    }
-    if (status == QN_OK) {
-        status = qn_run_checkpoint_recover(d->path, err);
-    }
-    if (status == QN_OK && files->more != NULL) {
-        status = files->more(files->user, d->path, err);
-    }
-    if (status == QN_OK) {
-        status = write_text(d, QN_RUN_VOCAB, files->vocab_txt, err);
-    }
-    if (status == QN_OK) {
-        status = write_text(d, QN_RUN_CODE, files->code_json, err);
-    }
-    return status == QN_OK ? write_text(d, QN_RUN_SPEC, files->spec_json, err)
-                           : status;
-}
-
-/* Make .new-<id> for an id that no run has and no other process is making. */
-static enum qn_status reserve(const char *store, const char *name, char **id,
-                              struct qn_err *err)
-{
-    for (int i = 0; i < MOST_TRIES; i++) {
-        char *tried = qn_run_id_make(name, qn_clock_wall());
-        char *fresh = qn_xasprintf("%s/" QN_NEW_PREFIX "%s", store, tried);
-        char *place = qn_path_join(store, tried);
-        int failed = mkdir(fresh, 0777) != 0 ? errno : 0;
-        bool taken = failed == 0 && qn_path_exists(place);
-        if (taken) {
-            (void)rmdir(fresh);
-        }
-        free(place);
-        if (failed == 0 && !taken) {
-            free(fresh);
-            *id = tried;
-            return QN_OK;
-        }
-        if (failed != 0 && failed != EEXIST) {
-            (void)qn_fail(err, QN_EIO, "%s: cannot make the folder: %s", fresh,
-                          strerror(failed));
-            free(fresh);
-            free(tried);
-            return QN_EIO;
-        }
-        free(fresh);
-        free(tried);
-    }
-    return qn_fail(err, QN_EIO, "%s: no free name for a run", store);
-}
-
-/* Give the filled folder its name. */
-static enum qn_status publish(struct qn_run_dir *d, const char *store,
-                              const char *id, struct qn_err *err)
-{
-    char *place = qn_path_join(store, id);
-    if (rename(d->path, place) != 0) {
-        (void)qn_fail(err, QN_EIO, "%s: cannot rename: %s", place,
-                      strerror(errno));
-        free(place);
-        return QN_EIO;
-    }
-    free(d->path);
-    d->path = place;
-    enum qn_status status = qn_dir_sync(store, err);
-    if (status == QN_OK) {
-        /* The appenders name their files in errors. */
-        close_files(d);
-        status = open_files(d, err);
-    }
-    return status;
-}
-
-static bool is_stale(const char *folder)
-{
-    struct stat st;
-    char *lock = qn_path_join(folder, QN_RUN_LOCK);
-    bool stale = stat(folder, &st) == 0 &&
-                 qn_clock_wall() - (double)st.st_mtime > STALE_AFTER &&
-                 !qn_lock_is_held(lock);
-    free(lock);
-    return stale;
-}
-
-/* Remove what earlier crashes left in the store; failing that harms nobody. */
-static void sweep(const char *store)
-{
-    char **names = NULL;
-    size_t n = 0;
-    (void)qn_dir_list(store, &names, &n, NULL);
-    for (size_t i = 0; i < n; i++) {
-        char *folder = qn_path_join(store, names[i]);
-        if (qn_starts_with(names[i], QN_NEW_PREFIX) && is_stale(folder)) {
-            (void)qn_remove_tree(folder, NULL);
-        }
-        free(folder);
-        free(names[i]);
-    }
-    free(names);
-}
-
-/* The path of an existing folder from the root, so that a later chdir does not
- * lead astray. */
-static enum qn_status absolute(const char *path, char **out, struct qn_err *err)
-{
-    char *resolved = realpath(path, NULL);
-    if (resolved == NULL) {
-        return qn_fail(err, errno == ENOENT ? QN_ENOTFOUND : QN_EIO, "%s: %s",
-                       path, strerror(errno));
-    }
-    *out = resolved;
-    return QN_OK;
-}
-
-static enum qn_status create_in(const char *store,
-                                const struct qn_run_files *files,
-                                struct qn_run_dir *d, struct qn_err *err)
-{
-    char *id = NULL;
-    enum qn_status status = reserve(store, files->name, &id, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    d->path = qn_xasprintf("%s/" QN_NEW_PREFIX "%s", store, id);
-    status = fill(d, files, err);
-    if (status == QN_OK) {
-        status = publish(d, store, id, err);
-    }
-    if (status != QN_OK) {
-        (void)qn_remove_tree(d->path, NULL);
-    }
-    free(id);
-    return status;
-}
-
-enum qn_status qn_run_dir_create(const char *store,
-                                 const struct qn_run_files *files,
-                                 struct qn_run_dir **out, struct qn_err *err)
-{
-    char *root = NULL;
-    enum qn_status status = qn_make_dirs(store, err);
-    if (status == QN_OK) {
-        status = absolute(store, &root, err);
-    }
-    if (status != QN_OK) {
-        return status;
-    }
-    sweep(root);
-    struct qn_run_dir *d = qn_xcalloc(1, sizeof *d);
-    d->lock = -1;
-    status = create_in(root, files, d, err);
-    free(root);
-    if (status != QN_OK) {
-        qn_run_dir_close(d);
-        return status;
-    }
-    *out = d;
-    return QN_OK;
 }
 
 /* Temporary files of atomic writes that a crash cut short. */
@@ -284,21 +149,26 @@ static enum qn_status remove_temporaries(const char *path, struct qn_err *err)
 
 static enum qn_status open_in(struct qn_run_dir *d, struct qn_err *err)
 {
-    enum qn_status status = take_lock(d, err);
+    enum qn_status status = qn_run_dir_hold(d, err);
     if (status == QN_OK) {
         status = remove_temporaries(d->path, err);
     }
     if (status == QN_OK) {
         status = qn_run_checkpoint_recover(d->path, err);
     }
-    return status == QN_OK ? open_files(d, err) : status;
+    if (status == QN_OK) {
+        /* What it says that is no step is an error to whoever needs it. */
+        (void)qn_run_checkpoint_named(d->path, "best", &d->best, NULL);
+        status = qn_run_dir_open_files(d, err);
+    }
+    return status;
 }
 
 enum qn_status qn_run_dir_open(const char *path, struct qn_run_dir **out,
                                struct qn_err *err)
 {
     char *resolved = NULL;
-    enum qn_status status = absolute(path, &resolved, err);
+    enum qn_status status = qn_path_resolve(path, &resolved, err);
     if (status != QN_OK) {
         return status;
     }
@@ -310,9 +180,7 @@ enum qn_status qn_run_dir_open(const char *path, struct qn_run_dir **out,
         return qn_fail(err, QN_ENOTFOUND,
                        "%s: is not a run, it has no " QN_RUN_SPEC, path);
     }
-    struct qn_run_dir *d = qn_xcalloc(1, sizeof *d);
-    d->path = resolved;
-    d->lock = -1;
+    struct qn_run_dir *d = qn_run_dir_new(resolved);
     status = open_in(d, err);
     if (status != QN_OK) {
         qn_run_dir_close(d);
@@ -333,14 +201,35 @@ enum qn_status qn_run_dir_checkpoint(struct qn_run_dir *d, int64_t step,
                                      char **path, struct qn_err *err)
 {
     QN_ASSERT(step >= 0);
-    return qn_run_checkpoint_begin(d->path, step, path, err);
+    enum qn_status status = still_ours(d, err);
+    return status == QN_OK ? qn_run_checkpoint_begin(d->path, step, path, err)
+                           : status;
+}
+
+static bool has_checkpoint(const struct qn_run_dir *d, int64_t step)
+{
+    char *folder = step >= 0 ? qn_run_checkpoint_folder(d->path, step) : NULL;
+    free(folder);
+    return folder != NULL;
+}
+
+/* A file "best" that was removed or no longer holds a step is written again. */
+static enum qn_status keep_best(struct qn_run_dir *d, struct qn_err *err)
+{
+    int64_t named;
+    enum qn_status status =
+        qn_run_checkpoint_named(d->path, "best", &named, NULL);
+    bool lost = status == QN_EFORMAT || (status == QN_OK && named < 0);
+    return lost && has_checkpoint(d, d->best)
+               ? qn_run_checkpoint_name(d->path, "best", d->best, err)
+               : QN_OK;
 }
 
 enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
                                  bool is_best, const struct qn_figures *figures,
                                  struct qn_keep keep, struct qn_err *err)
 {
-    enum qn_status status = QN_OK;
+    enum qn_status status = still_ours(d, err);
     /* The lines up to this step are durable before "last" names it. */
     for (int i = 0; i < QN_N_RUN_FILES && status == QN_OK; i++) {
         status = qn_appender_sync(d->file[i], err);
@@ -348,7 +237,39 @@ enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
     if (status == QN_OK) {
         status = qn_run_checkpoint_commit(d->path, step, is_best, figures, err);
     }
+    if (status == QN_OK) {
+        d->best = is_best ? step : d->best;
+        status = keep_best(d, err);
+    }
     return status == QN_OK ? qn_run_checkpoint_prune(d->path, step, keep, err)
+                           : status;
+}
+
+enum qn_status qn_run_dir_correct_best(struct qn_run_dir *d, int64_t step,
+                                       struct qn_err *err)
+{
+    int64_t named;
+    if (step >= 0 && !has_checkpoint(d, step)) {
+        return QN_OK;
+    }
+    d->best = step;
+    enum qn_status status =
+        qn_run_checkpoint_named(d->path, "best", &named, err);
+    if (status == QN_OK && named == step) {
+        return QN_OK;
+    }
+    if (status != QN_OK && status != QN_EFORMAT) {
+        return status;
+    }
+    return step >= 0 ? qn_run_checkpoint_name(d->path, "best", step, err)
+                     : qn_run_checkpoint_unname(d->path, "best", err);
+}
+
+enum qn_status qn_run_dir_rewind(struct qn_run_dir *d, int64_t step,
+                                 struct qn_err *err)
+{
+    enum qn_status status = still_ours(d, err);
+    return status == QN_OK ? qn_run_checkpoint_rewind(d->path, step, err)
                            : status;
 }
 

@@ -5,7 +5,9 @@
  *   events.jsonl    every change with the step at which it held
  *   stats.jsonl     shares and bins of every layer's c
  *   vocab.txt code.json, and vectors.safetensors of frozen word vectors
- *   checkpoints/<step>/{model,state}.safetensors and metric, numbers
+ *   parent.json     of a fork or a rerun (parent.h)
+ *   checkpoints/<step>/{model,state}.safetensors, SHA256SUMS, and metric,
+ *                   numbers
  *   best last       text files naming a step
  *   lock            held by whoever trains the run
  *
@@ -58,11 +60,14 @@ enum qn_status qn_run_dir_append(struct qn_run_dir *d, enum qn_run_file file,
 
 /* The folder of a checkpoint for this step, made and empty; then, when its
  * files are written, commit: SHA256SUMS, fsync, 'best' (when is_best) and
- * 'last' name it,
- * and checkpoints beyond the rule are removed. The newest keep.last and the
- * keep.best of least metric stay, and what 'best' and 'last' name; those of
- * later steps, from a history that a resume replaced, go unless 'best' names
- * them. A crash at any point leaves 'last' naming a whole checkpoint. */
+ * 'last' name it, and checkpoints beyond the rule are removed. The newest
+ * keep.last and the keep.best of least metric stay, what 'best' and 'last'
+ * name, and the one that a fork began from; those of later steps, from a
+ * history that a resume replaced, go unless 'best' names them. A crash at any
+ * point leaves 'last' naming a whole checkpoint. Files that were deleted under
+ * the run come back: the lines, 'best', 'last' and the lock. QN_ESTATE when
+ * another process took the run after its lock was deleted, QN_EIO when the
+ * folder itself is gone; either may be tried again. */
 enum qn_status qn_run_dir_checkpoint(struct qn_run_dir *d, int64_t step,
                                      char **path, struct qn_err *err);
 struct qn_keep {
@@ -77,13 +82,27 @@ enum qn_status qn_run_dir_commit(struct qn_run_dir *d, int64_t step,
                                  bool is_best, const struct qn_figures *figures,
                                  struct qn_keep keep, struct qn_err *err);
 
-/* Reading, for any process; path is the run's folder. */
+/* What a resume or a rollback mends, while no checkpoint is being written.
+ *
+ * 'best' names this step if that checkpoint exists, which it does not when a
+ * crash came between replacing 'best' and 'last'; step < 0: there is no best
+ * yet. A step without a checkpoint changes nothing. */
+enum qn_status qn_run_dir_correct_best(struct qn_run_dir *d, int64_t step,
+                                       struct qn_err *err);
+/* The run goes on from this step, where 'last' does not name it any more (it
+ * was damaged) or not yet (a rollback): 'last' names the newest checkpoint that
+ * is not after it, and is removed when there is none; those after it are
+ * removed unless 'best' names them, so correct that first. */
+enum qn_status qn_run_dir_rewind(struct qn_run_dir *d, int64_t step,
+                                 struct qn_err *err);
+
+/* Reading, for any process; path is the run's folder. Nothing is written. */
 enum qn_status qn_run_dir_read(const char *path, const char *file,
                                struct qn_bytes *out, struct qn_err *err);
 /* "best", "last", "last_good" or a step's number to the checkpoint's folder and
  * step. best falls back to last when there is no best yet; last_good is the
- * newest one against which nothing speaks: no "nan" or "spike" event of its own
- * step or of the one after, which is the first that its weights made.
+ * newest whole one against which nothing speaks: no "nan" or "spike" event of
+ * its own step or of the one after, which is the first that its weights made.
  * QN_ENOTFOUND lists the steps that exist. Its files are as they were written:
  * one that is damaged is QN_EFORMAT and named. */
 enum qn_status qn_run_dir_find_checkpoint(const char *path, const char *which,
@@ -98,8 +117,9 @@ enum qn_status qn_run_dir_find_whole(const char *path, char **folder,
                                      struct qn_err *err);
 /* Each whole line of a .jsonl file, in order, lines replaced by a resume left
  * out: after {"segment":k,"from":s} earlier lines with step > s do not count.
- * The segment lines themselves are passed too; they have no "step". A torn last
- * line is left out, another damaged one is QN_EFORMAT with its number.
+ * The segment lines themselves are passed too; they have no "step". What a
+ * crash leaves at the end (qn_whole_lines) is left out, another damaged line is
+ * QN_EFORMAT with its number.
  * fn gets the parsed object and may stop by returning false. */
 typedef bool (*qn_line_fn)(void *user, const json_t *line);
 enum qn_status qn_run_dir_lines(const char *path, enum qn_run_file file,

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,16 +83,6 @@ static unsigned digits(double wall)
     return ms * per_ms + random_16() % per_ms;
 }
 
-char *qn_run_id_make(const char *name, double wall)
-{
-    char stamp[STAMP + 1];
-    struct qn_str id = {0};
-    qn_clock_stamp(wall, stamp);
-    qn_str_addf(&id, "%s-%04x-", stamp, digits(wall));
-    add_name(name, &id);
-    return qn_str_take(&id);
-}
-
 static bool has_prefix(const char *id)
 {
     static const char form[] = "dddddddd"
@@ -111,6 +102,52 @@ static bool has_prefix(const char *id)
         }
     }
     return true;
+}
+
+bool qn_run_id_is_dated(const char *id)
+{
+    double wall;
+    return has_prefix(id) && qn_clock_read_stamp(id, &wall);
+}
+
+/* When an id is from: what comes before its name. */
+struct moment {
+    double wall;
+    unsigned digits;
+};
+
+static void format_moment(struct moment m, char out[PREFIX + 1])
+{
+    char stamp[STAMP + 1];
+    qn_clock_stamp(m.wall, stamp);
+    (void)snprintf(out, PREFIX + 1, "%s-%04x-", stamp, m.digits & 0xffff);
+}
+
+/* The one after that of a dated id. */
+static struct moment moment_after(const char *id)
+{
+    struct moment m = {.wall = 0};
+    (void)qn_clock_read_stamp(id, &m.wall);
+    m.digits = (unsigned)strtoul(id + STAMP + 1, NULL, 16) + 1;
+    if (m.digits > 0xffff) {
+        m.wall += 1;
+        m.digits = 0;
+    }
+    return m;
+}
+
+char *qn_run_id_make(const char *name, double wall, const char *newest)
+{
+    char prefix[PREFIX + 1];
+    struct qn_str id = {0};
+    format_moment((struct moment){wall, digits(wall)}, prefix);
+    if (newest != NULL && qn_run_id_is_dated(newest) &&
+        strncmp(prefix, newest, PREFIX) <= 0) {
+        format_moment(moment_after(newest), prefix);
+    }
+    qn_str_add(&id, prefix);
+    add_name(name, &id);
+    return qn_str_take(&id);
 }
 
 char *qn_run_id_name(const char *id)

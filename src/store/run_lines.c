@@ -152,8 +152,10 @@ enum qn_status qn_lines_parse(const struct qn_bytes *bytes, qn_line_fn fn,
                               void *user, struct qn_err *err)
 {
     struct resumes resumes = {0};
-    find_resumes(bytes, &resumes);
-    enum qn_status status = pass_lines(bytes, &resumes, fn, user, err);
+    struct qn_bytes whole = {bytes->data,
+                             qn_whole_lines(bytes->data, bytes->len)};
+    find_resumes(&whole, &resumes);
+    enum qn_status status = pass_lines(&whole, &resumes, fn, user, err);
     free(resumes.at);
     return status;
 }

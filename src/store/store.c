@@ -43,11 +43,9 @@ static enum qn_status list_ids(const char *store, struct ids *out,
 {
     struct ids ids = {0};
     size_t n = 0;
-    if (qn_path_exists(store)) {
-        enum qn_status status = qn_dir_list(store, &ids.at, &n, err);
-        if (status != QN_OK) {
-            return status;
-        }
+    enum qn_status status = qn_dir_list(store, &ids.at, &n, err);
+    if (status != QN_OK && status != QN_ENOTFOUND) {
+        return status;
     }
     for (size_t i = 0; i < n; i++) {
         char *path = qn_path_join(store, ids.at[i]);

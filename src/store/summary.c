@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "store/checkpoints.h"
 #include "store/lock.h"
+#include "store/parent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,6 +175,15 @@ static enum qn_status read_best(const char *path, struct qn_run_summary *out,
     return status;
 }
 
+/* A parent.json that cannot be read takes nothing from the run. */
+static void read_parent(const char *path, struct qn_run_summary *out)
+{
+    struct qn_parent parent;
+    if (qn_parent_read(path, &parent, NULL) == QN_OK) {
+        qn_copy_text(out->parent, sizeof out->parent, parent.run);
+    }
+}
+
 enum qn_status qn_run_summarise(const char *path, struct qn_run_summary *out,
                                 struct qn_err *err)
 {
@@ -202,6 +212,7 @@ enum qn_status qn_run_summarise(const char *path, struct qn_run_summary *out,
         status = read_best(path, &s, err);
     }
     if (status == QN_OK) {
+        read_parent(path, &s);
         *out = s;
     }
     return status;

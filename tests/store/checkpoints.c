@@ -335,7 +335,7 @@ static void equal_checkpoints_have_equal_bytes(void **state)
     for (int i = 0; i < 2; i++) {
         checkpoint(runs[i], 7, "x", true, 0.1, keep_all);
         char *folder = qn_path_join(qn_run_dir_path(runs[i]), "checkpoints/7");
-        check_names(folder, "metric model.safetensors");
+        check_names(folder, "SHA256SUMS metric model.safetensors");
         check_file(folder, "metric", "0.1\n");
         free(folder);
         qn_run_dir_close(runs[i]);

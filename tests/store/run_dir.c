@@ -109,8 +109,8 @@ static void ids_sort_by_the_millisecond(void **state)
 {
     (void)state;
     for (int ms = 1; ms < 1000; ms++) {
-        char *before = qn_run_id_make("b", 1e9 + (ms - 0.5) / 1000);
-        char *after = qn_run_id_make("a", 1e9 + (ms + 0.5) / 1000);
+        char *before = qn_run_id_make("b", 1e9 + (ms - 0.5) / 1000, NULL);
+        char *after = qn_run_id_make("a", 1e9 + (ms + 0.5) / 1000, NULL);
         assert_true(strcmp(before, after) < 0);
         free(before);
         free(after);
