@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* This thread's numbers are in the C locale between enter and leave. */
 struct c_locale {
@@ -139,5 +140,24 @@ const char *qn_format_float(char *buf, size_t size, double v)
     } while (digits <= 9 && strtof(text, NULL) != (float)v);
     c_locale_leave(l);
     (void)snprintf(buf, size, "%s", text);
+    return buf;
+}
+
+const char *qn_format_fixed(char *buf, size_t size, double v, int decimals)
+{
+    struct c_locale l = c_locale_enter();
+    (void)snprintf(buf, size, "%.*f", decimals, v);
+    if (strspn(buf, "-0.") == strlen(buf)) {
+        (void)snprintf(buf, size, "%.*f", decimals, 0.0);
+    }
+    c_locale_leave(l);
+    return buf;
+}
+
+const char *qn_format_digits(char *buf, size_t size, double v, int digits)
+{
+    struct c_locale l = c_locale_enter();
+    (void)snprintf(buf, size, "%.*g", digits, v == 0 ? 0 : v);
+    c_locale_leave(l);
     return buf;
 }

@@ -43,6 +43,9 @@ bool qn_parse_double(const char *s, double *out); /* finite numbers only */
 const char *qn_format_double(char *buf, size_t size, double v);
 /* The shortest text that reads back as exactly the float v. */
 const char *qn_format_float(char *buf, size_t size, double v);
+/* printf's %.*f and %.*g, but the locale has no say, and 0 has no sign. */
+const char *qn_format_fixed(char *buf, size_t size, double v, int decimals);
+const char *qn_format_digits(char *buf, size_t size, double v, int digits);
 
 /* Levenshtein distance with transposition, for "did you mean". */
 int qn_edit_distance(const char *a, const char *b);

@@ -198,6 +198,18 @@ static void the_locale_has_no_say(void **state)
     assert_string_equal(buf, "2.5");
 }
 
+static void fixed_decimals_leave_zero_without_a_sign(void **state)
+{
+    (void)state;
+    char b[64];
+    assert_string_equal(qn_format_fixed(b, sizeof b, 2.345, 1), "2.3");
+    assert_string_equal(qn_format_fixed(b, sizeof b, -0.04, 1), "0.0");
+    assert_string_equal(qn_format_fixed(b, sizeof b, -0.06, 1), "-0.1");
+    assert_string_equal(qn_format_fixed(b, sizeof b, 1e6, 0), "1000000");
+    assert_string_equal(qn_format_digits(b, sizeof b, 0.1 + 0.2, 6), "0.3");
+    assert_string_equal(qn_format_digits(b, sizeof b, -0.0, 6), "0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +221,7 @@ int main(void)
         cmocka_unit_test(every_float_reads_back),
         cmocka_unit_test(the_locale_of_the_thread_is_put_back),
         cmocka_unit_test(the_locale_has_no_say),
+        cmocka_unit_test(fixed_decimals_leave_zero_without_a_sign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
