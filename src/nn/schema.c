@@ -296,13 +296,13 @@ static const struct qn_schema_key schema[] = {
      FIELD(stop.restore)},
     {INFO("stop.nan", QN_KEY_ENUM, "pause", .choices = on_nans,
           .range_text = "pause, stop, rollback, ignore", .live = true,
-          .help = "what to do when a loss or gradient is not finite or a "
-                  "spike; rollback: go on from the last good checkpoint at "
-                  "half the learning rate"),
+          .help =
+              "what to do when a loss or gradient is not finite or the loss "
+              "is a spike"),
      FIELD(stop.nan)},
     {INFO("stop.spike", QN_KEY_DOUBLE, "none", SAYS(1.01, 1000), .live = true,
-          .help = "a step of this many times the usual loss is a spike and not "
-                  "applied"),
+          .help = "a step of more than this many times the usual loss is not "
+                  "applied: a spike"),
      FIELD(stop.spike), RANGE(1.01, 1000), .optional = true},
 
     {INFO("sample.every", QN_KEY_PERIOD, "none", .range_text = "", .live = true,

@@ -89,8 +89,10 @@ static void random_value(const struct qn_key_info *k, uint64_t r, char *out,
     case QN_KEY_INT:
         (void)snprintf(out, size, "%d", 1 + (int)(u * 60));
         break;
-    case QN_KEY_DOUBLE:
-        (void)snprintf(out, size, "%.17g", u * 0.99 + 1e-9);
+    case QN_KEY_DOUBLE: /* shares and rates, but for one that is a factor */
+        (void)snprintf(out, size, "%.17g",
+                       qn_str_eq(k->key, "stop.spike") ? 2 + u
+                                                       : u * 0.99 + 1e-9);
         break;
     case QN_KEY_BOOL:
         (void)snprintf(out, size, "%s", r % 2 == 0 ? "true" : "false");

@@ -91,6 +91,9 @@ static void numbers_have_open_ranges(void **state)
     refuses("stats.near", "1e-50", "stats.near is 1e-50, must be 1e-5..1e3");
     refuses("stats.near", "1e50", "stats.near is 1e+50, must be 1e-5..1e3");
     takes("stats.near", "1e-5", "1e-05");
+    takes("stop.spike", "3", "3");
+    takes("stop.spike", "none", "none");
+    refuses("stop.spike", "1", "stop.spike is 1, must be 1.01..1000");
     refuses("optim.eps", "1e-50", "optim.eps is 1e-50, must be 1e-30..1e30");
     takes("optim.eps", "1e-30", "1e-30");
     refuses("optim.lr", "nan", "optim.lr is 'nan', must be a number above 0");
@@ -116,6 +119,7 @@ static void choices_are_exact(void **state)
     takes("model.activation", "delu", "delu");
     takes("model.pooling", "ifo", "ifo");
     takes("stop.nan", "ignore", "ignore");
+    takes("stop.nan", "rollback", "rollback");
     takes("data.level", "word", "word");
     refuses("data.level", "line",
             "data.level: 'line' is none of char, word, byte");
