@@ -206,7 +206,7 @@ struct qn_update {
     double momentum, rho, beta1, beta2, eps;
     bool eps_inside;
     double most_loss; /* a larger mean loss is a spike; 0 = no limit */
-    int64_t t; /* updates so far, this one included: 1, 2, ... */
+    int64_t t;        /* updates so far, this one included: 1, 2, ... */
 };
 
 struct qn_backend;

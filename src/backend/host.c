@@ -268,12 +268,21 @@ void qn_host_step_begin(struct qn_backend *be)
     host->count = 0.0;
     host->correct = 0.0;
     host->square_sum = 0.0;
+    host->spike = false;
 }
 
-bool qn_host_step_sound(const struct qn_host *host)
+static bool step_is_sound(const struct qn_host *host)
 {
     return host->missing == 0.0 && isfinite(host->loss_sum) &&
            isfinite(host->square_sum);
+}
+
+bool qn_host_lets_update(struct qn_host *host, const struct qn_update *u)
+{
+    bool sound = step_is_sound(host);
+    host->spike = sound && u->most_loss > 0.0 && host->count > 0.0 &&
+                  host->loss_sum / host->count > u->most_loss;
+    return sound && !host->spike;
 }
 
 double qn_host_clip_scale(const struct qn_host *host, double clip_norm)
@@ -293,6 +302,7 @@ enum qn_status qn_host_step_end(struct qn_backend *be,
     out->count = host->count;
     out->correct = host->correct;
     out->norm = sqrt(host->square_sum);
-    out->finite = qn_host_step_sound(host);
+    out->finite = step_is_sound(host);
+    out->spike = host->spike;
     return QN_OK;
 }

@@ -19,6 +19,7 @@ struct qn_host {
     int slices;
     struct qn_hist *hists;                       /* [slices], for count */
     double loss_sum, count, correct, square_sum; /* of the step so far */
+    bool spike;     /* the step's update found its loss above most_loss */
     double missing; /* bytes that could not be had; 0: none */
 };
 
@@ -63,8 +64,9 @@ enum qn_status qn_host_count_lstm(struct qn_backend *be,
                                   struct qn_hist *h, struct qn_err *err);
 /* The sticky failure of an operation, told once. */
 enum qn_status qn_host_take_failure(struct qn_host *host, struct qn_err *err);
-/* May the optimiser use this step's gradients, and scaled by what? */
-bool qn_host_step_sound(const struct qn_host *host);
+/* May this update use the step's gradients, and scaled by what? A spike is
+ * remembered for the step's result. */
+bool qn_host_lets_update(struct qn_host *host, const struct qn_update *u);
 double qn_host_clip_scale(const struct qn_host *host, double clip_norm);
 
 /* Assert the shapes that backend.h states. */

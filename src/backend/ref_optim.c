@@ -63,9 +63,9 @@ void qn_ref_update(struct qn_backend *be, const struct qn_update *u,
                    struct qn_tensor w, struct qn_tensor g, struct qn_tensor m,
                    struct qn_tensor v)
 {
-    const struct qn_host *host = (const struct qn_host *)be;
+    struct qn_host *host = (struct qn_host *)be;
     qn_check_update(u, w, g, m, v);
-    if (!qn_host_step_sound(host))
+    if (!qn_host_lets_update(host, u))
         return;
     struct arrays x = {
         .w = qn_floats(w),

@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One update is a handful of float operations: a few 2^-24 of the result. */
 #define BOUND 1e-6
@@ -251,6 +252,114 @@ static void a_loss_that_is_not_finite_changes_nothing(void **state)
     }
 }
 
+/* A step over 'count' predictions of loss ln 2 each. */
+static struct qn_step_result step_of_loss(struct state *s, int count,
+                                          const struct qn_update *u)
+{
+    static const float logits[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    int32_t target[2] = {count > 0 ? 0 : -1, count > 1 ? 1 : -1};
+    const struct qn_backend_ops *ops = s->be->ops;
+    struct qn_tensor x = place_tensor(s->be, logits, 4);
+    struct qn_tensor targets = place_tensor(s->be, target, 2);
+    struct qn_step_result r;
+    ops->step_begin(s->be);
+    ops->softmax_xent(s->be, x, targets, 2, 0.0f, 0.0);
+    ops->grad_norm(s->be, s->t[G]);
+    ops->update(s->be, u, s->t[W], s->t[G], s->t[M], s->t[V]);
+    assert_int_equal(ops->step_end(s->be, &r, NULL), QN_OK);
+    assert_true(r.count == count && r.finite);
+    place_free(s->be, x.buffer);
+    place_free(s->be, targets.buffer);
+    return r;
+}
+
+/* Whether a step of this limit was taken for a spike; weights and moments must
+ * have stayed then, and only then. */
+static bool is_spike(const char *backend, int kind, int count, double most)
+{
+    struct state s = start(place_backend(backend, NULL, 1), 20);
+    struct qn_update u = update_of(kind, 1);
+    float *before[N_ARRAYS];
+    (void)step(&s, &u); /* moments that a wrong update would change */
+    for (int i = 0; i < N_ARRAYS; i++)
+        before[i] = place_read(s.be, s.t[i]);
+    u.most_loss = most;
+    bool spike = step_of_loss(&s, count, &u).spike;
+    for (int i = 0; i < N_ARRAYS; i++) {
+        float *after = place_read(s.be, s.t[i]);
+        bool same = memcmp(after, before[i], 20 * sizeof *after) == 0;
+        assert_true(same || !spike);
+        assert_true(!same || spike || i != W);
+        free(after);
+        free(before[i]);
+    }
+    u.most_loss = 0.0;
+    assert_false(step(&s, &u).spike); /* the next step starts afresh */
+    stop(&s);
+    qn_backend_free(s.be);
+    return spike;
+}
+
+/* The loss of a step of ln 2, as this backend sums it. */
+static double mean_loss(const char *backend, int count)
+{
+    struct state s = start(place_backend(backend, NULL, 1), 1);
+    struct qn_update u = sgd();
+    struct qn_step_result r = step_of_loss(&s, count, &u);
+    stop(&s);
+    qn_backend_free(s.be);
+    assert_true(fabs(r.loss_sum / r.count - log(2.0)) < 1e-6);
+    return r.loss_sum / r.count;
+}
+
+static void a_spike_changes_no_weight_and_no_moment(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        for (int kind = 0; kind < N_UPDATES; kind++) {
+            assert_true(is_spike(backends[k], kind, 1, 0.69));
+            assert_true(is_spike(backends[k], kind, 2, 0.69)); /* a mean */
+            assert_false(is_spike(backends[k], kind, 2, 0.7));
+            assert_false(is_spike(backends[k], kind, 1, 0.0)); /* no limit */
+        }
+}
+
+static void a_loss_of_just_the_limit_is_applied(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        for (int count = 1; count <= 2; count++) {
+            double loss = mean_loss(backends[k], count);
+            assert_false(is_spike(backends[k], 0, count, loss));
+            assert_true(is_spike(backends[k], 0, count, nextafter(loss, 0.0)));
+        }
+}
+
+static void a_step_without_predictions_is_no_spike(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        assert_false(is_spike(backends[k], 0, 0, 1e-300));
+}
+
+/* A number that is not finite is none, however small the limit. */
+static void what_is_not_finite_is_no_spike(void **state)
+{
+    (void)state;
+    static const float bad = INFINITY;
+    for (int k = 0; k < 2; k++) {
+        struct state s = start(place_backend(backends[k], NULL, 1), 20);
+        struct qn_update u = sgd();
+        u.most_loss = 1e-300;
+        s.be->ops->write(s.be, qn_tensor_part(s.t[G], 13, 1), &bad);
+        struct qn_step_result r = step(&s, &u);
+        assert_false(r.finite);
+        assert_false(r.spike);
+        stop(&s);
+        qn_backend_free(s.be);
+    }
+}
+
 /* SGD from 0 with lr -1 leaves the gradient that was used. */
 static float used(const char *backend, float g, double clip_norm)
 {
@@ -331,6 +440,10 @@ int main(void)
         cmocka_unit_test(moments_that_are_not_used_may_be_absent),
         cmocka_unit_test(gradients_that_are_not_finite_change_nothing),
         cmocka_unit_test(a_loss_that_is_not_finite_changes_nothing),
+        cmocka_unit_test(a_spike_changes_no_weight_and_no_moment),
+        cmocka_unit_test(a_loss_of_just_the_limit_is_applied),
+        cmocka_unit_test(a_step_without_predictions_is_no_spike),
+        cmocka_unit_test(what_is_not_finite_is_no_spike),
         cmocka_unit_test(an_operation_that_failed_lets_no_update_through),
         cmocka_unit_test(clipping_acts_above_its_norm_only),
         cmocka_unit_test(norms_add_up_over_calls),

@@ -128,7 +128,7 @@ void qn_cpu_update(struct qn_backend *be, const struct qn_update *u,
 {
     struct qn_cpu *cpu = (struct qn_cpu *)be;
     qn_check_update(u, w, g, m, v);
-    if (!qn_host_step_sound(&cpu->host))
+    if (!qn_host_lets_update(&cpu->host, u))
         return;
     struct optim_job job = {
         .kernels = cpu->kernels,
