@@ -1,64 +1,10 @@
 /* checkpoints.c - tests of checkpoints, crash by crash. */
-#include "make_run.h"
+#include "make_checkpoint.h"
 
 #include "store/checkpoints.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static const struct qn_keep keep_all = {100, 100};
-
-/* Write and commit a checkpoint whose file holds 'text'. */
-static void checkpoint(struct qn_run_dir *d, int64_t step, const char *text,
-                       bool is_best, double metric, struct qn_keep keep)
-{
-    char *folder;
-    struct qn_err err = {""};
-    assert_int_equal(qn_run_dir_checkpoint(d, step, &folder, &err), QN_OK);
-    put(folder, "model.safetensors", text);
-    struct qn_figures figures = {metric, metric, (double)NAN};
-    if (qn_run_dir_commit(d, step, is_best, &figures, keep, &err) != QN_OK) {
-        fail_msg("%s", err.text);
-    }
-    free(folder);
-}
-
-/* The checkpoint that 'which' means is this step's and holds 'text'. */
-static void check_found(const char *run, const char *which, int64_t step,
-                        const char *text)
-{
-    char *folder = NULL;
-    int64_t found;
-    struct qn_err err = {""};
-    if (qn_run_dir_find_checkpoint(run, which, &folder, &found, &err) !=
-        QN_OK) {
-        fail_msg("%s", err.text);
-    }
-    assert_int_equal(found, step);
-    check_file(folder, "model.safetensors", text);
-    free(folder);
-}
-
-static void check_steps(const char *run, const char *names)
-{
-    char *folder = qn_path_join(run, "checkpoints");
-    check_names(folder, names);
-    free(folder);
-}
-
-/* Close the run as a crash would and open it again. */
-static struct qn_run_dir *reopened(struct qn_run_dir *d)
-{
-    char *path = qn_xstrdup(qn_run_dir_path(d));
-    struct qn_run_dir *again = NULL;
-    struct qn_err err = {""};
-    qn_run_dir_close(d);
-    if (qn_run_dir_open(path, &again, &err) != QN_OK) {
-        fail_msg("%s", err.text);
-    }
-    free(path);
-    return again;
-}
 
 /* Name the folder of a checkpoint differently, as a crash may leave it. */
 static void rename_in(const char *run, const char *from, const char *to)
@@ -87,21 +33,6 @@ static void best_last_and_steps_are_found(void **state)
     check_file(run, "checkpoints/0/metric", "nan\n");
     check_file(run, "checkpoints/100/metric", "2.5\n");
     qn_run_dir_close(d);
-}
-
-static void check_not_found(const char *run, const char *which,
-                            const char *sentence)
-{
-    struct qn_err err;
-    char *folder = NULL;
-    int64_t step;
-    char *whole = qn_xasprintf("%s: %s", qn_path_base(run), sentence);
-    assert_int_equal(
-        qn_run_dir_find_checkpoint(run, which, &folder, &step, &err),
-        QN_ENOTFOUND);
-    assert_string_equal(err.text, whole);
-    assert_null(folder);
-    free(whole);
 }
 
 static void a_missing_checkpoint_error_lists_those_there_are(void **state)
