@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -258,102 +259,6 @@ static void a_full_disk_keeps_the_old_file_and_no_temporary(void **state)
     free(path);
 }
 
-static void a_full_disk_leaves_no_half_line(void **state)
-{
-    char *path = in(state, "lines");
-    struct rlimit before, tiny;
-    struct qn_appender *a;
-    struct qn_err err;
-    char line[700];
-    memset(line, 'x', sizeof line);
-    assert_int_equal(qn_appender_open(path, &a, &err), QN_OK);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    tiny = before;
-    tiny.rlim_cur = 1000;
-    (void)signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tiny), 0);
-    enum qn_status first = qn_appender_line(a, line, sizeof line, &err);
-    enum qn_status second = qn_appender_line(a, line, sizeof line, &err);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(first, QN_OK);
-    says(second, QN_EIO, &err, path);
-    assert_int_equal(qn_appender_line(a, "end", 3, &err), QN_OK);
-    qn_appender_close(a);
-    struct qn_bytes bytes;
-    assert_int_equal(qn_file_read(path, &bytes, &err), QN_OK);
-    assert_int_equal(bytes.len, 701 + 4);
-    assert_string_equal(bytes.data + 700, "\nend\n");
-    qn_bytes_free(&bytes);
-    free(path);
-}
-
-static void lines_are_appended_after_what_is_there(void **state)
-{
-    char *path = in(state, "log");
-    struct qn_err err;
-    for (int i = 0; i < 2; i++) {
-        struct qn_appender *a;
-        assert_int_equal(qn_appender_open(path, &a, &err), QN_OK);
-        assert_int_equal(qn_appender_line(a, "{}", 2, &err), QN_OK);
-        assert_int_equal(qn_appender_line(a, NULL, 0, &err), QN_OK);
-        assert_int_equal(qn_appender_sync(a, &err), QN_OK);
-        qn_appender_close(a);
-    }
-    qn_appender_close(NULL);
-    holds(path, "{}\n\n{}\n\n", 8);
-    struct qn_appender *none = NULL;
-    says(qn_appender_open(*state, &none, &err), QN_EIO, &err, *state);
-    assert_null(none);
-    free(path);
-}
-
-static void appending_does_not_allocate(void **state)
-{
-    char *path = in(state, "quiet");
-    struct qn_appender *a;
-    struct qn_err err;
-    assert_int_equal(qn_appender_open(path, &a, &err), QN_OK);
-    assert_int_equal(qn_appender_line(a, "a first line", 12, &err), QN_OK);
-    uint64_t before = qn_mem_count();
-    for (int i = 0; i < 10; i++) {
-        assert_int_equal(qn_appender_line(a, "a later line", 12, &err), QN_OK);
-    }
-    assert_true(qn_mem_count() == before);
-    qn_appender_close(a);
-    free(path);
-}
-
-static void a_torn_last_line_is_cut_off(void **state)
-{
-    char *path = in(state, "torn");
-    char text[10000];
-    memset(text, 'x', sizeof text);
-    static const struct {
-        int newline; /* its offset in the text, -1: none */
-        size_t len, kept;
-    } cases[] = {{-1, 0, 0},         {-1, 5, 0},         {4, 5, 5},
-                 {4, 6, 5},          {-1, 9999, 0},      {10, 9999, 11},
-                 {4095, 9999, 4096}, {4096, 9999, 4097}, {0, 4097, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char saved = 'x';
-        if (cases[i].newline >= 0) {
-            text[cases[i].newline] = '\n';
-        }
-        put(path, text, cases[i].len);
-        struct qn_err err;
-        assert_int_equal(qn_file_repair_lines(path, &err), QN_OK);
-        holds(path, text, cases[i].kept);
-        if (cases[i].newline >= 0) {
-            text[cases[i].newline] = saved;
-        }
-    }
-    struct qn_err err;
-    char *missing = in(state, "none");
-    says(qn_file_repair_lines(missing, &err), QN_ENOTFOUND, &err, missing);
-    free(missing);
-    free(path);
-}
-
 /* One gzip member of the text, appended to the string. */
 static void add_gzip(struct qn_str *s, const char *text, size_t len)
 {
@@ -569,6 +474,73 @@ static void digests_are_those_of_the_standard(void **state)
                              "b410ff61f20015ad");
 }
 
+static void the_digest_of_a_file_is_that_of_its_content(void **state)
+{
+    char *path = in(state, "a");
+    char *missing = in(state, "none");
+    char *pipe_path = in(state, "pipe");
+    char of_file[65], of_text[65];
+    uint64_t size;
+    struct qn_err err;
+    static char text[100001]; /* more than is read at once */
+    memset(text, 'x', sizeof text);
+    static const size_t lens[] = {0, 1, 32768, sizeof text};
+    for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+        put(path, text, lens[i]);
+        qn_sha256_hex(text, lens[i], of_text);
+        assert_int_equal(qn_file_sha256(path, of_file, &size, &err), QN_OK);
+        assert_string_equal(of_file, of_text);
+        assert_int_equal(size, lens[i]);
+    }
+    says(qn_file_sha256(missing, of_file, &size, &err), QN_ENOTFOUND, &err,
+         missing);
+    says(qn_file_sha256(*state, of_file, &size, &err), QN_EFORMAT, &err,
+         *state);
+    /* Nobody writes to it: this must not wait for it. */
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    says(qn_file_sha256(pipe_path, of_file, &size, &err), QN_EFORMAT, &err,
+         pipe_path);
+    free(pipe_path);
+    free(missing);
+    free(path);
+}
+
+static void folder_is(const char *path, const char *expected)
+{
+    char *folder = qn_path_folder(path);
+    assert_string_equal(folder, expected);
+    free(folder);
+}
+
+static void a_path_lies_in_a_folder(void **state)
+{
+    (void)state;
+    folder_is("a/b", "a");
+    folder_is("a/b/c", "a/b");
+    folder_is("/b", "/");
+    folder_is("b", ".");
+}
+
+static void a_path_names_an_open_file_until_it_is_replaced(void **state)
+{
+    char *path = in(state, "a");
+    put(path, "old", 3);
+    int fd = open(path, O_RDONLY);
+    int folder = open(*state, O_RDONLY | O_DIRECTORY);
+    assert_true(fd >= 0 && folder >= 0);
+    assert_true(qn_path_names(AT_FDCWD, path, fd));
+    assert_true(qn_path_names(folder, "a", fd));
+    put(path, "new", 3);
+    assert_false(qn_path_names(folder, "a", fd));
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(unlink(path), 0);
+    assert_false(qn_path_names(AT_FDCWD, path, fd));
+    assert_int_equal(errno, ENOENT);
+    (void)close(folder);
+    (void)close(fd);
+    free(path);
+}
+
 #define IN_SCRATCH(test)                                                       \
     cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
 
@@ -587,10 +559,6 @@ int main(void)
         IN_SCRATCH(a_file_too_large_for_the_memory_is_refused),
         IN_SCRATCH(a_failed_write_leaves_the_folder_as_it_was),
         IN_SCRATCH(a_full_disk_keeps_the_old_file_and_no_temporary),
-        IN_SCRATCH(a_full_disk_leaves_no_half_line),
-        IN_SCRATCH(lines_are_appended_after_what_is_there),
-        IN_SCRATCH(appending_does_not_allocate),
-        IN_SCRATCH(a_torn_last_line_is_cut_off),
         IN_SCRATCH(gzip_is_decompressed_and_plain_text_is_not),
         IN_SCRATCH(gzip_members_follow_each_other),
         IN_SCRATCH(every_truncated_gzip_is_an_error),
@@ -600,6 +568,9 @@ int main(void)
         IN_SCRATCH(names_are_sorted_by_byte),
         cmocka_unit_test(xdg_folders_follow_the_environment),
         cmocka_unit_test(digests_are_those_of_the_standard),
+        IN_SCRATCH(the_digest_of_a_file_is_that_of_its_content),
+        cmocka_unit_test(a_path_lies_in_a_folder),
+        IN_SCRATCH(a_path_names_an_open_file_until_it_is_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

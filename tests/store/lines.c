@@ -50,6 +50,27 @@ static void a_torn_last_line_is_left_out(void **state)
     check_lines(*state, "{\"st", "");
 }
 
+/* As a power cut leaves it, which nobody has mended yet. */
+static void last_lines_that_hold_nul_bytes_are_left_out(void **state)
+{
+    static const char zeros[] =
+        "{\"step\":1}\n{\"st\0\0\0}\n\0\0\n{\"step\":\0";
+    static const char between[] = "{\"step\":1}\n\0\0\n{\"step\":3}\n";
+    struct seen s;
+    struct qn_err err;
+    char *path = qn_path_join(*state, "metrics.jsonl");
+    assert_int_equal(qn_file_write(path, zeros, sizeof zeros - 1, NULL), QN_OK);
+    assert_int_equal(read_lines(*state, 0, &s, NULL), QN_OK);
+    assert_string_equal(s.text.text, "{\"step\":1};");
+    qn_str_free(&s.text);
+    assert_int_equal(qn_file_write(path, between, sizeof between - 1, NULL),
+                     QN_OK);
+    assert_int_equal(read_lines(*state, 0, &s, &err), QN_EFORMAT);
+    assert_non_null(strstr(err.text, ": line 2 is no JSON object: "));
+    qn_str_free(&s.text);
+    free(path);
+}
+
 static void a_resume_replaces_later_steps_before_it(void **state)
 {
     check_lines(*state,
@@ -211,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(lines_come_in_order),
         IN_SCRATCH(a_torn_last_line_is_left_out),
+        IN_SCRATCH(last_lines_that_hold_nul_bytes_are_left_out),
         IN_SCRATCH(a_resume_replaces_later_steps_before_it),
         IN_SCRATCH(a_resume_to_before_another_replaces_its_steps_too),
         IN_SCRATCH(the_word_segment_elsewhere_is_no_resume),

@@ -104,7 +104,6 @@ static void check_create_fails(const char *store, enum qn_status status,
     assert_null(d);
 }
 
-/* Permissions say nothing to root, so the folder is one that cannot be. */
 static void ids_sort_by_the_millisecond(void **state)
 {
     (void)state;
@@ -117,6 +116,77 @@ static void ids_sort_by_the_millisecond(void **state)
     }
 }
 
+/* The id of a run "a" made at this time after the newest one; its digits are
+ * these, or with "" whatever they are. */
+static void check_id(double wall, const char *newest, const char *stamp,
+                     const char *digits)
+{
+    char *id = qn_run_id_make("a", wall, newest);
+    assert_true(qn_run_id_is_dated(id));
+    assert_true(qn_starts_with(id, stamp));
+    assert_true(qn_starts_with(id + 17, digits));
+    assert_string_equal(id + 21, "-a");
+    assert_true(newest == NULL || strncmp(id, newest, 22) > 0);
+    free(id);
+}
+
+static void an_id_made_after_the_clock_was_set_back_continues(void **state)
+{
+    (void)state;
+    const double sep = 1e9; /* 2001-09-09T01:46:40Z */
+    check_id(sep, NULL, "20010909T014640Z", "");
+    check_id(sep, "20010909T014639Z-ffff-z", "20010909T014640Z", "");
+    check_id(sep, "20010909T014640Z-7000-z", "20010909T014640Z", "7001");
+    check_id(sep, "20261128T000000Z-00ff-z", "20261128T000000Z", "0100");
+    check_id(sep, "20261231T235959Z-ffff-z", "20270101T000000Z", "0000");
+    check_id(sep, "20261128T000000Z-0ABC-z", "20261128T000000Z", "0abd");
+    check_id(0, "20010909T014640Z-0000-z", "20010909T014640Z", "0001");
+}
+
+/* What only looks like a date, and the end of all dates. */
+static void an_id_without_a_time_does_not_stop_the_clock(void **state)
+{
+    static const char *const others[] = {
+        "",
+        "my-run",
+        "20261128T000000Z",
+        "99999999T999999Z-ffff-z",
+        "2026112xT000000Z-0000-z",
+        "20261128T000000Z-000g-z",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_false(qn_run_id_is_dated(others[i]));
+        char *id = qn_run_id_make("a", 1e9, others[i]);
+        assert_true(qn_starts_with(id, "20010909T014640Z-"));
+        free(id);
+    }
+    char *id = qn_run_id_make("a", 1e9, "99991231T235959Z-ffff-z");
+    assert_true(qn_run_id_is_dated(id));
+    free(id);
+}
+
+static void a_run_is_the_newest_whatever_the_clock_says(void **state)
+{
+    char *future = qn_path_join(*state, "22991231T235959Z-fffe-x");
+    char *being_made = qn_path_join(*state, ".new-22991231T235959Z-ffff-x");
+    char *other = qn_path_join(*state, "zzz");
+    assert_int_equal(qn_make_dirs(future, NULL), QN_OK);
+    assert_int_equal(qn_make_dirs(being_made, NULL), QN_OK);
+    assert_int_equal(qn_make_dirs(other, NULL), QN_OK);
+    for (int i = 0; i < 3; i++) {
+        struct qn_run_dir *d = make_run(*state, "r");
+        char *expected = qn_xasprintf("23000101T000000Z-%04d-r", i);
+        assert_string_equal(qn_run_dir_id(d), expected);
+        free(expected);
+        qn_run_dir_close(d);
+    }
+    free(other);
+    free(being_made);
+    free(future);
+}
+
+/* Permissions say nothing to root, so the folder is one that cannot be. */
 static void a_store_that_cannot_be_written_is_named(void **state)
 {
     put(*state, "file", "");
@@ -276,6 +346,35 @@ static void opening_cuts_torn_lines_and_goes_on_behind_them(void **state)
     free(path);
 }
 
+static void opening_cuts_what_a_power_cut_left(void **state)
+{
+    static const char with_zeros[] = "{\"step\":1}\n{\"st\0\0\0\0}\n\0\0\0";
+    struct qn_run_dir *d = make_run(*state, "r");
+    char *path = qn_xstrdup(qn_run_dir_path(d));
+    char *metrics = qn_path_join(path, "metrics.jsonl");
+    qn_run_dir_close(d);
+    assert_int_equal(
+        qn_file_write(metrics, with_zeros, sizeof with_zeros - 1, NULL), QN_OK);
+    assert_int_equal(qn_run_dir_open(path, &d, NULL), QN_OK);
+    append(d, QN_METRICS, NULL, 2);
+    check_file(path, "metrics.jsonl", "{\"step\":1}\n{\"step\":2}\n");
+    qn_run_dir_close(d);
+    free(metrics);
+    free(path);
+}
+
+static void opening_leaves_damage_further_up_as_it_is(void **state)
+{
+    struct qn_run_dir *d = make_run(*state, "r");
+    char *path = qn_xstrdup(qn_run_dir_path(d));
+    qn_run_dir_close(d);
+    put(path, "metrics.jsonl", "{\"step\":1}\n{]\n{\"step\":3}\n{\"st");
+    assert_int_equal(qn_run_dir_open(path, &d, NULL), QN_OK);
+    check_file(path, "metrics.jsonl", "{\"step\":1}\n{]\n{\"step\":3}\n");
+    qn_run_dir_close(d);
+    free(path);
+}
+
 static void a_run_without_some_files_can_be_opened(void **state)
 {
     put(*state, "spec.json", "{}\n");
@@ -424,12 +523,17 @@ int main(void)
         IN_SCRATCH(long_names_are_cut_between_code_points),
         IN_SCRATCH(many_runs_of_one_second_have_folders_of_their_own),
         cmocka_unit_test(ids_sort_by_the_millisecond),
+        cmocka_unit_test(an_id_made_after_the_clock_was_set_back_continues),
+        cmocka_unit_test(an_id_without_a_time_does_not_stop_the_clock),
+        IN_SCRATCH(a_run_is_the_newest_whatever_the_clock_says),
         IN_SCRATCH(a_store_that_cannot_be_written_is_named),
         IN_SCRATCH(a_full_disk_leaves_no_new_run),
         IN_SCRATCH(what_else_a_run_needs_is_there_before_it_shows),
         IN_SCRATCH(a_full_disk_leaves_whole_lines_and_the_last_checkpoint),
         IN_SCRATCH(lines_are_appended_whole),
         IN_SCRATCH(opening_cuts_torn_lines_and_goes_on_behind_them),
+        IN_SCRATCH(opening_cuts_what_a_power_cut_left),
+        IN_SCRATCH(opening_leaves_damage_further_up_as_it_is),
         IN_SCRATCH(a_run_without_some_files_can_be_opened),
         IN_SCRATCH(a_run_is_opened_by_one_at_a_time),
         IN_SCRATCH(the_lock_holds_against_other_processes),
