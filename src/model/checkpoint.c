@@ -106,29 +106,71 @@ static enum qn_status write_tensors(const struct qn_param_list *params,
     return status;
 }
 
+/* Weights on the host, in the order of memory and of files. */
+struct qn_weights_copy {
+    struct qn_param_list params; /* as the model has them */
+    float *memory, *file;        /* [params.count] */
+};
+
+enum qn_status qn_weights_copy_new(const struct qn_model *m,
+                                   struct qn_weights_copy **out,
+                                   struct qn_err *err)
+{
+    struct qn_weights_copy *c = qn_xcalloc(1, sizeof *c);
+    size_t count = m->params.count;
+    qn_param_list_init(&c->params, &m->spec, m->vocab);
+    QN_ASSERT(c->params.count == count);
+    c->memory = qn_try_big(count, sizeof *c->memory);
+    c->file = qn_try_big(count, sizeof *c->file);
+    if (c->memory == NULL || c->file == NULL) {
+        qn_weights_copy_free(c);
+        return no_room("weights", qn_size_mul(2, count), err);
+    }
+    *out = c;
+    return QN_OK;
+}
+
+void qn_weights_copy_free(struct qn_weights_copy *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    free(c->file);
+    free(c->memory);
+    qn_param_list_fini(&c->params);
+    free(c);
+}
+
+enum qn_status qn_weights_copy_take(struct qn_weights_copy *c,
+                                    struct qn_model *m, struct qn_err *err)
+{
+    QN_ASSERT(m->params.count == c->params.count);
+    return m->be->ops->read(m->be, m->weights, c->memory, err);
+}
+
+enum qn_status qn_weights_copy_write(struct qn_weights_copy *c,
+                                     const char *path, struct qn_err *err)
+{
+    for (int i = 0; i < c->params.n; i++) {
+        const struct qn_param *p = &c->params.items[i];
+        to_file_order(p, c->file + p->offset, c->memory + p->offset);
+    }
+    return write_tensors(&c->params, c->file, path, err);
+}
+
 enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
                                   struct qn_err *err)
 {
-    size_t count = m->params.count;
-    float *memory = qn_try_big(count, sizeof *memory);
-    float *file = qn_try_big(count, sizeof *file);
-    enum qn_status status;
-    if (memory == NULL || file == NULL) {
-        status = no_room("weights", qn_size_mul(2, count), err);
-        goto out;
-    }
-    status = m->be->ops->read(m->be, m->weights, memory, err);
+    struct qn_weights_copy *c;
+    enum qn_status status = qn_weights_copy_new(m, &c, err);
     if (status != QN_OK) {
-        goto out;
+        return status;
     }
-    for (int i = 0; i < m->params.n; i++) {
-        const struct qn_param *p = &m->params.items[i];
-        to_file_order(p, file + p->offset, memory + p->offset);
+    status = qn_weights_copy_take(c, m, err);
+    if (status == QN_OK) {
+        status = qn_weights_copy_write(c, path, err);
     }
-    status = write_tensors(&m->params, file, path, err);
-out:
-    free(file);
-    free(memory);
+    qn_weights_copy_free(c);
     return status;
 }
 

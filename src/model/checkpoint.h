@@ -8,6 +8,21 @@
 enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
                                   struct qn_err *err);
 
+/* The same in two parts, for a model that must not stand still meanwhile: a
+ * copy of the weights on the host, with room for them in a file's order. Its
+ * memory is all taken when it is made (QN_ENOMEM says how much); take reads the
+ * model; write touches neither model nor backend, so any thread may call it
+ * that has the copy to itself. */
+struct qn_weights_copy;
+enum qn_status qn_weights_copy_new(const struct qn_model *m,
+                                   struct qn_weights_copy **out,
+                                   struct qn_err *err);
+void qn_weights_copy_free(struct qn_weights_copy *c); /* NULL is fine */
+enum qn_status qn_weights_copy_take(struct qn_weights_copy *c,
+                                    struct qn_model *m, struct qn_err *err);
+enum qn_status qn_weights_copy_write(struct qn_weights_copy *c,
+                                     const char *path, struct qn_err *err);
+
 /* Word vectors [vocab, width] to and from vectors.safetensors, under the name
  * embedding.weight: once for a run, beside its checkpoints. Atomic. */
 enum qn_status qn_vectors_save(const char *path, const float *table, int vocab,

@@ -130,7 +130,7 @@ void qn_pass_write_state(struct qn_pass *p, const float *in);
  * the longest segment or document. */
 struct qn_memory_plan {
     size_t parameters, gradients, moments, activations, evaluation, workspace;
-    size_t saving; /* copies on the host while a checkpoint is written */
+    size_t saving; /* copies on the host that checkpoints are written from */
     size_t total;
 };
 void qn_model_plan(const struct qn_spec *spec, int vocab, int steps,

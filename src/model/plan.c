@@ -70,10 +70,9 @@ void qn_model_plan(const struct qn_spec *spec, int vocab, int steps,
         qn_size_mul(qn_param_table(&params, spec, vocab), sizeof(float));
     size_t trained = qn_size_mul(params.trained, sizeof(float));
     size_t moments = qn_size_mul((size_t)n_moments(spec), trained);
-    /* First the weights in two orders, then what training needs beside them. */
-    size_t save_model = qn_size_mul(2, weights);
-    size_t save_state =
-        qn_size_add(moments, qn_size_mul(train.carried, sizeof(float)));
+    /* A copy of all that a checkpoint holds, the weights in two orders. */
+    size_t copy = qn_size_add(qn_size_mul(2, weights), moments);
+    copy = qn_size_add(copy, qn_size_mul(train.carried, sizeof(float)));
     size_t train_work = workspace_of(&train, spec, be);
     size_t eval_work = workspace_of(&eval, spec, be);
     struct qn_memory_plan plan = {
@@ -83,7 +82,7 @@ void qn_model_plan(const struct qn_spec *spec, int vocab, int steps,
         .activations = qn_size_mul(train.total, sizeof(float)),
         .evaluation = qn_size_mul(eval.total, sizeof(float)),
         .workspace = train_work > eval_work ? train_work : eval_work,
-        .saving = save_model > save_state ? save_model : save_state};
+        .saving = copy};
     const size_t parts[] = {plan.parameters,  plan.gradients,  plan.moments,
                             plan.activations, plan.evaluation, plan.workspace,
                             plan.saving};

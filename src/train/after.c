@@ -1,10 +1,8 @@
 /* after.c - what is due after a step: evaluation, sample, checkpoint; and how
- * each is told to the folder and to the sink. */
+ * what happens is told to the folder and to the sink. */
 #include "train/trainer_self.h"
 
-#include "base/file.h"
 #include "base/str.h"
-#include "model/checkpoint.h"
 #include "train/measure_self.h"
 #include "train/text.h"
 
@@ -21,17 +19,23 @@ struct qn_moment qn_trainer_moment(const struct qn_trainer *t)
     };
 }
 
-void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
-                     const char *text)
+void qn_trainer_note_of(struct qn_trainer *t, int64_t step,
+                        struct qn_note *note, const char *text)
 {
     if (t->sink.note == NULL) {
         return;
     }
-    note->step = t->at.step;
+    note->step = step;
     note->reading = qn_spec_reading(&t->spec);
-    note->epoch = (double)t->at.step / (double)qn_trainer_steps_per_epoch(t);
+    note->epoch = (double)step / (double)qn_trainer_steps_per_epoch(t);
     qn_copy_text(note->text, sizeof note->text, text);
     t->sink.note(t->sink.user, note);
+}
+
+void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
+                     const char *text)
+{
+    qn_trainer_note_of(t, t->at.step, note, text);
 }
 
 void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
@@ -58,33 +62,31 @@ void qn_trainer_tell_set(struct qn_trainer *t, const char *key,
     qn_trainer_note(t, &note, value);
 }
 
-/* What checkpoint.metric looks at, turned so that less is better. A network
- * whose output is not a number is right about documents of one label by chance:
- * its accuracy does not count. */
-static double metric_of(const struct qn_spec *spec, double loss,
-                        double accuracy)
-{
-    bool by_accuracy = spec->checkpoint.metric == QN_VALID_ACCURACY;
-    return by_accuracy && !isnan(loss) ? -accuracy : loss;
-}
-
 /* Of equal ones the earlier is the best. */
 static bool is_best(const struct qn_trainer *t, const struct qn_evaluation *e)
 {
     const struct qn_progress *at = &t->at;
-    double now = metric_of(&t->spec, e->loss, e->accuracy);
-    double best = metric_of(&t->spec, at->best_loss, at->best_accuracy);
+    double now = qn_trainer_metric(t, e->loss, e->accuracy);
+    double best = qn_trainer_metric(t, at->best_loss, at->best_accuracy);
     return !isnan(now) && (isnan(best) || now < best);
 }
 
-/* Take an evaluation into the counters and tell it. */
-static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
+static void count_evaluation(struct qn_progress *at,
+                             const struct qn_evaluation *e)
 {
-    struct qn_progress *at = &t->at;
     at->evals++;
     at->eval_step = at->step;
     at->eval_loss = e->loss;
     at->eval_accuracy = e->accuracy;
+}
+
+/* Take an evaluation into the trainer and tell it. */
+static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
+{
+    struct qn_progress *at = &t->at;
+    t->measured.step = at->step;
+    t->measured.loss = e->loss;
+    t->measured.accuracy = e->accuracy;
     bool best = is_best(t, e);
     if (best) {
         at->best_step = at->step;
@@ -104,18 +106,14 @@ static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
     qn_trainer_note(t, &note, "");
 }
 
-enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err)
+static enum qn_status evaluate(struct qn_trainer *t, struct qn_evaluation *e,
+                               struct qn_err *err)
 {
-    if (!qn_text_has(t->corpus, QN_VALID) || t->at.eval_step == t->at.step) {
-        return QN_OK;
-    }
-    struct qn_evaluation e;
     struct qn_err why;
     t->measure->scheduled = true;
-    enum qn_status status = qn_measure_evaluate(t->measure, QN_VALID, &e, &why);
+    enum qn_status status = qn_measure_evaluate(t->measure, QN_VALID, e, &why);
     t->measure->scheduled = false;
     if (status == QN_OK) {
-        take_evaluation(t, &e);
         return QN_OK;
     }
     if (status != QN_ESTOPPED) {
@@ -124,76 +122,33 @@ enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err)
     return qn_fail(err, status, "%s", why.text);
 }
 
-static enum qn_status write_file(struct qn_trainer *t, const char *folder,
-                                 struct qn_err *err)
+enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err)
 {
-    char *model = qn_path_join(folder, "model.safetensors");
-    char *state = qn_path_join(folder, "state.safetensors");
-    enum qn_status status = qn_checkpoint_save(t->model, model, err);
-    if (status == QN_OK) {
-        status = qn_state_save(state, &t->at, &t->optim, t->pass, err);
+    struct qn_evaluation e;
+    if (!qn_text_has(t->corpus, QN_VALID) || t->at.eval_step == t->at.step) {
+        return QN_OK;
     }
-    free(model);
-    free(state);
+    enum qn_status status = evaluate(t, &e, err);
+    if (status == QN_OK) {
+        count_evaluation(&t->at, &e);
+        take_evaluation(t, &e);
+    }
     return status;
 }
 
-/* What the evaluation of this step said, if there was one. */
-static struct qn_figures figures_of(const struct qn_trainer *t)
+enum qn_status qn_trainer_evaluate_own(struct qn_trainer *t, struct qn_err *err)
 {
-    const struct qn_progress *at = &t->at;
-    if (at->eval_step != at->step) {
-        return (struct qn_figures){(double)NAN, (double)NAN, (double)NAN};
+    struct qn_evaluation e;
+    if (!qn_text_has(t->corpus, QN_VALID) || t->at.eval_step == t->at.step ||
+        t->measured.step == t->at.step) {
+        return QN_OK;
     }
-    return (struct qn_figures){
-        metric_of(&t->spec, at->eval_loss, at->eval_accuracy), at->eval_loss,
-        at->eval_accuracy};
-}
-
-/* Write and commit; *folder is the checkpoint's, the caller's to free. The
- * lines come first: a checkpoint must not be ahead of its history. */
-static enum qn_status write_checkpoint(struct qn_trainer *t, char **folder,
-                                       struct qn_err *err)
-{
-    const struct qn_progress *at = &t->at;
-    enum qn_status status = qn_record_flush(t->record, err);
+    enum qn_status status = evaluate(t, &e, err);
     if (status == QN_OK) {
-        status = qn_run_dir_checkpoint(t->dir, at->step, folder, err);
+        t->own_evals++;
+        take_evaluation(t, &e);
     }
-    if (status == QN_OK) {
-        status = write_file(t, *folder, err);
-    }
-    if (status != QN_OK) {
-        return status;
-    }
-    struct qn_keep keep = {t->spec.checkpoint.keep_best,
-                           t->spec.checkpoint.keep_last};
-    struct qn_figures figures = figures_of(t);
-    return qn_run_dir_commit(t->dir, at->step, at->best_step == at->step,
-                             &figures, keep, err);
-}
-
-enum qn_status qn_trainer_save(struct qn_trainer *t, struct qn_err *err)
-{
-    char *folder = NULL;
-    struct qn_err why;
-    enum qn_status status = write_checkpoint(t, &folder, &why);
-    t->checkpoint_owed = status != QN_OK;
-    if (status != QN_OK) {
-        free(folder);
-        qn_trainer_pause(t, why.text);
-        return qn_fail(err, status, "%s", why.text);
-    }
-    bool best = t->at.best_step == t->at.step;
-    t->checkpoint_step = t->at.step;
-    t->checkpoint_evals = t->at.evals;
-    struct qn_json *line = qn_record_begin(t->record, "checkpoint", t->at.step);
-    qn_json_kbool(line, "best", best);
-    qn_record_end(t->record);
-    struct qn_note note = {.kind = QN_NOTE_CHECKPOINT, .is_best = best};
-    qn_trainer_note(t, &note, folder);
-    free(folder);
-    return QN_OK;
+    return status;
 }
 
 static void sample(struct qn_trainer *t)
@@ -229,7 +184,7 @@ void qn_trainer_do_due(struct qn_trainer *t)
     }
     bool due = qn_period_due(spec->checkpoint.every, &before, &now);
     if (due || (new_best && spec->checkpoint.keep_best > 0)) {
-        (void)qn_trainer_save(t, NULL);
+        (void)qn_trainer_begin_save(t, NULL);
     }
     t->before = now;
 }

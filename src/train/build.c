@@ -102,6 +102,7 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
     t->fixed_vocab = vocab;
     t->at = qn_progress_zero();
     t->checkpoint_step = -1;
+    t->measured.step = -1;
     enum qn_status status =
         qn_backend_new(backend_name(env), env->pool,
                        spec->threads > 0 ? spec->threads : 1, &t->be, err);
@@ -172,6 +173,14 @@ static enum qn_status write_vectors(void *user, const char *folder,
     return status;
 }
 
+enum qn_status qn_trainer_take_dir(struct qn_trainer *t, struct qn_run_dir *dir,
+                                   struct qn_err *err)
+{
+    t->dir = dir;
+    t->record = qn_record_new(dir);
+    return qn_saver_new(t->model, &t->optim, t->pass, dir, &t->saver, err);
+}
+
 enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
 {
     struct qn_json spec = {0};
@@ -193,10 +202,13 @@ enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
         .more = write_vectors,
         .user = t,
     };
-    enum qn_status status =
-        qn_run_dir_create(t->env.store, &files, &t->dir, err);
+    struct qn_run_dir *dir;
+    enum qn_status status = qn_run_dir_create(t->env.store, &files, &dir, err);
     if (status == QN_OK) {
-        t->record = qn_record_new(t->dir);
+        status = qn_trainer_take_dir(t, dir, err);
+        if (status != QN_OK) {
+            (void)qn_remove_tree(qn_run_dir_path(dir), NULL);
+        }
     }
     qn_json_free(&spec);
     qn_json_free(&code_json);
@@ -209,6 +221,8 @@ void qn_trainer_free(struct qn_trainer *t)
     if (t == NULL) {
         return;
     }
+    (void)qn_trainer_await_saver(t, NULL);
+    qn_saver_free(t->saver);
     qn_record_free(t->record);
     qn_run_dir_close(t->dir);
     qn_measure_free(t->measure);

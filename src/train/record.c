@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Far more than a paused run writes; beyond it the newest lines are dropped. */
+/* Far more than a paused run writes. */
 #define MAX_WAITING 10000
 
 struct waiting_line {
@@ -22,6 +22,7 @@ struct qn_record {
     struct qn_json line; /* the one being made; its memory is kept */
     struct waiting_line *first, *last;
     int n_waiting;
+    int64_t n_lost;        /* beyond those */
     struct qn_err trouble; /* why the first one waits */
 };
 
@@ -83,9 +84,17 @@ enum qn_status qn_record_flush(struct qn_record *r, struct qn_err *err)
     return QN_OK;
 }
 
+int64_t qn_record_take_lost(struct qn_record *r)
+{
+    int64_t n = r->n_lost;
+    r->n_lost = 0;
+    return n;
+}
+
 static void wait_line(struct qn_record *r, enum qn_run_file file)
 {
     if (r->n_waiting >= MAX_WAITING) {
+        r->n_lost++;
         return;
     }
     struct waiting_line *w = qn_xcalloc(1, sizeof *w);
@@ -226,4 +235,12 @@ void qn_record_end(struct qn_record *r)
 {
     qn_json_end_object(&r->line);
     put(r, QN_EVENTS);
+}
+
+enum qn_status qn_record_end_now(struct qn_record *r, struct qn_err *err)
+{
+    qn_json_end_object(&r->line);
+    enum qn_status status = qn_record_flush(r, err);
+    return status == QN_OK ? qn_run_dir_append(r->dir, QN_EVENTS, &r->line, err)
+                           : status;
 }

@@ -20,6 +20,9 @@ void qn_record_free(struct qn_record *r); /* tries once more; NULL is fine */
 const char *qn_record_trouble(const struct qn_record *r);
 /* Try to write what waits. */
 enum qn_status qn_record_flush(struct qn_record *r, struct qn_err *err);
+/* Lines that were lost because more waited than memory is given to, since this
+ * was asked last. */
+int64_t qn_record_take_lost(struct qn_record *r);
 
 /* The accuracy of a classifier, a key of the open object; NaN: none. */
 void qn_record_accuracy(struct qn_json *j, double accuracy);
@@ -36,5 +39,8 @@ void qn_record_segment(struct qn_record *r, int k, int64_t step);
 struct qn_json *qn_record_begin(struct qn_record *r, const char *event,
                                 int64_t step);
 void qn_record_end(struct qn_record *r);
+/* The same for a line that must be written at once, and those before it: when
+ * it cannot be, it does not wait but is given up. */
+enum qn_status qn_record_end_now(struct qn_record *r, struct qn_err *err);
 
 #endif

@@ -115,9 +115,11 @@ static enum qn_status build(struct resume *r, const struct qn_sink *sink,
     if (status != QN_OK) {
         return status;
     }
-    (*out)->dir = r->dir;
-    (*out)->record = qn_record_new(r->dir);
+    status = qn_trainer_take_dir(*out, r->dir, err);
     r->dir = NULL;
+    if (status != QN_OK) {
+        return status;
+    }
     struct qn_code code = qn_trainer_code(*out);
     qn_code_notice(r->path, &code, r->env->log);
     status = qn_code_check_data(r->path, (*out)->corpus, none, err);

@@ -82,7 +82,8 @@ static void arrays_fini(struct arrays *a)
 
 static enum qn_status arrays_init(struct arrays *a,
                                   const struct qn_optim *optim,
-                                  struct qn_pass *pass, struct qn_err *err)
+                                  const struct qn_pass *pass,
+                                  struct qn_err *err)
 {
     double floats = 0;
     bool ok = true;
@@ -150,23 +151,68 @@ static enum qn_status write_file(const char *path, const struct qn_progress *at,
     return qn_st_write(path, tensors, n, NULL, 0, err);
 }
 
+/* What a state.safetensors holds, on the host. */
+struct qn_state_copy {
+    struct qn_progress at;
+    struct arrays arrays;
+};
+
+enum qn_status qn_state_copy_new(const struct qn_optim *optim,
+                                 const struct qn_pass *pass,
+                                 struct qn_state_copy **out, struct qn_err *err)
+{
+    struct qn_state_copy *c = qn_xcalloc(1, sizeof *c);
+    enum qn_status status = arrays_init(&c->arrays, optim, pass, err);
+    if (status != QN_OK) {
+        free(c);
+        return status;
+    }
+    *out = c;
+    return QN_OK;
+}
+
+void qn_state_copy_free(struct qn_state_copy *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    arrays_fini(&c->arrays);
+    free(c);
+}
+
+enum qn_status qn_state_copy_take(struct qn_state_copy *c,
+                                  const struct qn_progress *at,
+                                  const struct qn_optim *optim,
+                                  struct qn_pass *pass, struct qn_err *err)
+{
+    float *const *data = c->arrays.data;
+    c->at = *at;
+    enum qn_status status =
+        qn_optim_read(optim, data[MOMENT_M], data[MOMENT_V], err);
+    return status == QN_OK ? qn_pass_read_state(pass, data[CARRIED], err)
+                           : status;
+}
+
+enum qn_status qn_state_copy_write(const struct qn_state_copy *c,
+                                   const char *path, struct qn_err *err)
+{
+    return write_file(path, &c->at, &c->arrays, err);
+}
+
 enum qn_status qn_state_save(const char *path, const struct qn_progress *at,
                              const struct qn_optim *optim, struct qn_pass *pass,
                              struct qn_err *err)
 {
-    struct arrays a;
-    enum qn_status status = arrays_init(&a, optim, pass, err);
+    struct qn_state_copy *c;
+    enum qn_status status = qn_state_copy_new(optim, pass, &c, err);
     if (status != QN_OK) {
         return status;
     }
-    status = qn_optim_read(optim, a.data[MOMENT_M], a.data[MOMENT_V], err);
+    status = qn_state_copy_take(c, at, optim, pass, err);
     if (status == QN_OK) {
-        status = qn_pass_read_state(pass, a.data[CARRIED], err);
+        status = qn_state_copy_write(c, path, err);
     }
-    if (status == QN_OK) {
-        status = write_file(path, at, &a, err);
-    }
-    arrays_fini(&a);
+    qn_state_copy_free(c);
     return status;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool ended(const struct qn_trainer *t)
+bool qn_trainer_ended(const struct qn_trainer *t)
 {
     return t->state != QN_RUN_ACTIVE && t->state != QN_RUN_PAUSED;
 }
@@ -161,6 +161,7 @@ static double lap(struct qn_trainer *t, double *mark)
 static enum qn_status fail(struct qn_trainer *t, enum qn_status status,
                            const char *why, struct qn_err *err)
 {
+    (void)qn_trainer_await_saver(t, NULL);
     t->state = QN_RUN_FAILED;
     qn_trainer_tell(t, QN_NOTE_FAILED, "failed", "error", why);
     return qn_fail(err, status, "%s", why);
@@ -189,18 +190,8 @@ static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
     return qn_trainer_react(t, result, err);
 }
 
-/* Checkpoint this step and its evaluation unless that has been done. */
-static enum qn_status save_once(struct qn_trainer *t, struct qn_err *err)
-{
-    if (t->checkpoint_step == t->at.step &&
-        t->checkpoint_evals == t->at.evals) {
-        return QN_OK;
-    }
-    return qn_trainer_save(t, err);
-}
-
-/* Put the best weights into the model, for what is asked of it after the end.
- */
+/* Put the best weights into the model, for what is asked of it after the end,
+ * when all checkpoints are committed. */
 static void restore_best(struct qn_trainer *t)
 {
     if (t->spec.stop.restore != QN_RESTORE_BEST || t->at.best_step < 0 ||
@@ -224,15 +215,10 @@ static void restore_best(struct qn_trainer *t)
     }
 }
 
-/* The end of all steps. What fails on the way has paused the run, which then
- * tries again from here. */
-static void finish(struct qn_trainer *t)
+/* The line that says that the run is done. It must be there before the run is:
+ * behind it there is nothing more to wait for. */
+static enum qn_status record_done(struct qn_trainer *t, struct qn_err *err)
 {
-    if (qn_trainer_evaluate(t, NULL) != QN_OK || save_once(t, NULL) != QN_OK) {
-        return;
-    }
-    restore_best(t);
-    t->state = QN_RUN_DONE;
     struct qn_json *line = qn_record_begin(t->record, "done", t->at.step);
     qn_json_kdouble(line, "seconds", t->seconds);
     if (t->at.best_step >= 0) {
@@ -243,7 +229,24 @@ static void finish(struct qn_trainer *t)
         qn_record_accuracy(line, t->at.best_accuracy);
         qn_json_end_object(line);
     }
-    qn_record_end(t->record);
+    return qn_record_end_now(t->record, err);
+}
+
+/* The end of all steps. What fails on the way has paused the run, which then
+ * tries again from here. */
+static void finish(struct qn_trainer *t)
+{
+    struct qn_err why;
+    if (qn_trainer_evaluate(t, NULL) != QN_OK ||
+        qn_trainer_save_once(t, NULL) != QN_OK) {
+        return;
+    }
+    if (record_done(t, &why) != QN_OK) {
+        qn_trainer_wait_for_disk(t, why.text);
+        return;
+    }
+    restore_best(t);
+    t->state = QN_RUN_DONE;
     struct qn_note note = {
         .kind = QN_NOTE_DONE,
         .loss = t->at.best_loss,
@@ -265,9 +268,10 @@ enum qn_status qn_trainer_step(struct qn_trainer *t, struct qn_err *err)
             return status;
         }
     }
+    qn_trainer_poll_saver(t);
     const char *trouble = qn_record_trouble(t->record);
     if (trouble != NULL) {
-        qn_trainer_pause(t, trouble);
+        qn_trainer_wait_for_disk(t, trouble);
     }
     if (t->state == QN_RUN_ACTIVE && is_over(t)) {
         finish(t);
@@ -278,23 +282,25 @@ enum qn_status qn_trainer_step(struct qn_trainer *t, struct qn_err *err)
 enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
                                struct qn_err *err)
 {
-    if (ended(t)) {
+    if (qn_trainer_ended(t)) {
         return QN_OK;
     }
     if (save) {
         /* First what must not be lost: the evaluation may take long, and the
          * person or the system may lose patience. */
-        enum qn_status status = save_once(t, err);
+        enum qn_status status = qn_trainer_save_once(t, err);
         if (status == QN_OK) {
-            status = qn_trainer_evaluate(t, err);
+            status = qn_trainer_evaluate_own(t, err);
         }
         if (status == QN_OK) {
-            status = save_once(t, err);
+            status = qn_trainer_save_once(t, err);
         }
         if (status != QN_OK) {
             return status;
         }
         restore_best(t);
+    } else {
+        (void)qn_trainer_settle(t, NULL);
     }
     t->state = QN_RUN_STOPPED;
     qn_trainer_tell(t, QN_NOTE_STOPPED, "stop", NULL, NULL);
@@ -303,37 +309,10 @@ enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
 
 enum qn_status qn_trainer_checkpoint(struct qn_trainer *t, struct qn_err *err)
 {
-    if (ended(t)) {
+    if (qn_trainer_ended(t)) {
         return qn_fail(err, QN_ESTATE, "run %s has ended", qn_trainer_id(t));
     }
     return qn_trainer_save(t, err);
-}
-
-void qn_trainer_pause(struct qn_trainer *t, const char *why)
-{
-    if (t->state != QN_RUN_ACTIVE) {
-        return;
-    }
-    t->state = QN_RUN_PAUSED;
-    qn_trainer_tell(t, QN_NOTE_PAUSE, "pause", "why", why);
-}
-
-void qn_trainer_unpause(struct qn_trainer *t)
-{
-    if (t->state != QN_RUN_PAUSED) {
-        return;
-    }
-    struct qn_err err;
-    if (qn_record_flush(t->record, &err) != QN_OK) {
-        struct qn_note still = {.kind = QN_NOTE_PAUSE};
-        qn_trainer_note(t, &still, err.text);
-        return;
-    }
-    t->state = QN_RUN_ACTIVE;
-    if (t->checkpoint_owed && qn_trainer_save(t, &err) != QN_OK) {
-        return;
-    }
-    qn_trainer_tell(t, QN_NOTE_RESUME, "resume", NULL, NULL);
 }
 
 /* A prompt is checked while the person who set it is still there. */
@@ -357,7 +336,7 @@ enum qn_status qn_trainer_check_prompt(const struct qn_trainer *t,
 enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
                               const char *value, struct qn_err *err)
 {
-    if (ended(t)) {
+    if (qn_trainer_ended(t)) {
         return qn_fail(err, QN_ESTATE, "run %s has ended", qn_trainer_id(t));
     }
     struct qn_spec changed = t->spec;

@@ -76,8 +76,8 @@ enum qn_status qn_trainer_rerun(const struct qn_train_env *env,
                                 const struct qn_sink *sink,
                                 struct qn_trainer **out, struct qn_err *err);
 
-/* Closes the folder; what the last checkpoint does not hold is lost, so finish
- * first. NULL is fine. */
+/* Waits for a checkpoint on its way, closes the folder; what the last
+ * checkpoint does not hold is lost, so finish first. NULL is fine. */
 void qn_trainer_free(struct qn_trainer *t);
 
 /* One step and all that is due after it. On QN_OK look at the state: it is
@@ -86,18 +86,24 @@ void qn_trainer_free(struct qn_trainer *t);
  * then QN_RUN_FAILED). */
 enum qn_status qn_trainer_step(struct qn_trainer *t, struct qn_err *err);
 
-/* End now. save: evaluate, checkpoint, state stopped. Not save: no checkpoint,
- * state stopped; what older checkpoints hold stays. */
+/* End now. save: checkpoint, evaluate, state stopped. The evaluation is not one
+ * of those that periods are given in ("2 evals"), so that a resume goes on as
+ * if there had been no stop; but it may become the best. Not save: no
+ * checkpoint but one that is on its way, state stopped. */
 enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
                                struct qn_err *err);
-/* A checkpoint of this moment. */
+/* A checkpoint of this moment, committed when this returns. */
 enum qn_status qn_trainer_checkpoint(struct qn_trainer *t, struct qn_err *err);
 /* Record that a person paused or resumed, and change the state so. */
 void qn_trainer_pause(struct qn_trainer *t, const char *why);
 void qn_trainer_unpause(struct qn_trainer *t);
-/* The run is paused by a disk that does not take what must be written. */
+/* The run is paused by a disk that does not take what must be written. Nothing
+ * is lost: lines and checkpoint wait in memory. */
 bool qn_trainer_waits_for_disk(const struct qn_trainer *t);
-/* Try again; true: all is written and the run goes on. */
+/* Try again, every so often; true: all is written and the run goes on. Also
+ * when all is written it does not if a person or a number that is not finite
+ * has paused it besides. */
+#define QN_DISK_TRY_SECONDS 2.0
 bool qn_trainer_try_disk(struct qn_trainer *t);
 /* Change a live key before the next step; recorded. */
 enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,

@@ -2,7 +2,8 @@
  * puts one together, trainer.c steps it, after.c does what is due after a step,
  * resume.c, fork.c and import.c start from what a folder or a file holds,
  * replay.c makes recorded changes again, trouble.c deals with steps that are
- * not applied, saver.c writes checkpoints beside training. */
+ * not applied, save.c hands checkpoints to saver.c, which writes them beside
+ * training, waiting.c pauses and waits for a disk. */
 #ifndef QN_TRAIN_TRAINER_SELF_H
 #define QN_TRAIN_TRAINER_SELF_H
 
@@ -39,12 +40,23 @@ struct qn_trainer {
     int rollbacks;              /* to rollback_step, one after the other */
     int64_t rollback_step;
 
-    struct qn_progress at;    /* what checkpoints hold */
-    int64_t checkpoint_step;  /* of the newest one; -1 = none */
-    int64_t checkpoint_evals; /* evaluations before it */
-    bool checkpoint_owed;     /* one failed and must be made before going on */
-    struct qn_moment before;  /* when due things were last looked at */
-    double seconds;           /* of training: the time inside steps */
+    struct qn_progress at; /* what checkpoints hold */
+    /* The newest evaluation, of whatever occasion; its step is -1 before one.
+     */
+    struct {
+        int64_t step;
+        double loss, accuracy;
+    } measured;
+    int own_evals;            /* of stops: at.evals does not count them */
+    int64_t checkpoint_step;  /* of the newest one, which may be on its way; -1
+                                 = none */
+    int64_t checkpoint_evals; /* evaluations before it, stops' own with them */
+    bool checkpoint_owed;     /* one of this step could not be handed over and
+                                 must be before going on */
+    bool waits_for_disk;      /* paused, and tried again */
+    bool stay_paused; /* by a person or trouble, whatever the disk does */
+    struct qn_moment before; /* when due things were last looked at */
+    double seconds;          /* of training: the time inside steps */
     struct qn_speed speed;
     struct qn_stats_record stats; /* of the newest step that took them */
 };
@@ -58,6 +70,9 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
                                 struct qn_err *err);
 /* Make the folder of a new run. */
 enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err);
+/* Take this folder, also on failure, and all that writes to it. */
+enum qn_status qn_trainer_take_dir(struct qn_trainer *t, struct qn_run_dir *dir,
+                                   struct qn_err *err);
 struct qn_code qn_trainer_code(const struct qn_trainer *t);
 
 /* Whether the spec's prompt can be read; a classifier has none. */
@@ -67,9 +82,12 @@ enum qn_status qn_trainer_check_prompt(const struct qn_trainer *t,
 
 /* Where the run stands, in all units. */
 struct qn_moment qn_trainer_moment(const struct qn_trainer *t);
-/* A note of this kind at this step and epoch, with the text cut to fit. */
+/* A note of this kind at this step and epoch, with the text cut to fit; */
 void qn_trainer_note(struct qn_trainer *t, struct qn_note *note,
                      const char *text);
+/* of an earlier step. */
+void qn_trainer_note_of(struct qn_trainer *t, int64_t step,
+                        struct qn_note *note, const char *text);
 /* An event without more to it than a text under a key (NULL: none), recorded
  * and told. */
 void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
@@ -78,12 +96,42 @@ void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
 void qn_trainer_tell_set(struct qn_trainer *t, const char *key,
                          const char *value);
 
+bool qn_trainer_ended(const struct qn_trainer *t);
+
 /* Evaluate on the split for the schedule: recorded, told, compared with the
  * best. QN_ESTOPPED when interrupted; anything else that goes wrong pauses the
  * run. */
 enum qn_status qn_trainer_evaluate(struct qn_trainer *t, struct qn_err *err);
-/* Write a checkpoint; a failure pauses the run and is owed. */
+/* The same because the run is stopped here: at.evals and what at holds of the
+ * last evaluation stay, so that a resume goes on as if there had been no stop;
+ * only the best may be another. */
+enum qn_status qn_trainer_evaluate_own(struct qn_trainer *t,
+                                       struct qn_err *err);
+
+/* What checkpoint.metric looks at, turned so that less is better. A network
+ * whose output is not a number is right about documents of one label by chance:
+ * its accuracy does not count. */
+double qn_trainer_metric(const struct qn_trainer *t, double loss,
+                         double accuracy);
+
+/* save.c: hand a checkpoint of this moment to the saver, after the one on its
+ * way. A failure pauses the run, and the checkpoint is owed. */
+enum qn_status qn_trainer_begin_save(struct qn_trainer *t, struct qn_err *err);
+/* The same, and wait until it is committed. */
 enum qn_status qn_trainer_save(struct qn_trainer *t, struct qn_err *err);
+/* The same unless this moment has one. */
+enum qn_status qn_trainer_save_once(struct qn_trainer *t, struct qn_err *err);
+/* Tell of a checkpoint that has been committed or has failed, if one has. A
+ * failure pauses the run; the copy is kept. */
+void qn_trainer_poll_saver(struct qn_trainer *t);
+/* The same, waiting for the one on its way. What this returns is its error. */
+enum qn_status qn_trainer_await_saver(struct qn_trainer *t, struct qn_err *err);
+/* And write one again that failed before: QN_OK when all are committed. */
+enum qn_status qn_trainer_settle(struct qn_trainer *t, struct qn_err *err);
+
+/* waiting.c: pause until what could not be written, for this reason, can. */
+void qn_trainer_wait_for_disk(struct qn_trainer *t, const char *why);
+
 /* Evaluation, sample and checkpoint if due after this step. */
 void qn_trainer_do_due(struct qn_trainer *t);
 

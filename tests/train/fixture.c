@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "train/trainer_self.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -178,6 +179,14 @@ void fixture_run(struct qn_trainer *t, int64_t step)
     }
 }
 
+void fixture_settle(struct qn_trainer *t)
+{
+    struct qn_err err;
+    if (qn_trainer_await_saver(t, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
 char *fixture_finish(struct qn_trainer *t)
 {
     fixture_run(t, INT64_MAX);
@@ -194,6 +203,16 @@ int fixture_notes(const struct fixture *f, enum qn_note_kind kind)
         n += f->told.note[i].kind == kind;
     }
     return n;
+}
+
+bool fixture_noted(const struct fixture *f, enum qn_note_kind kind,
+                   int64_t step)
+{
+    bool any = false;
+    for (int i = 0; i < f->told.n_notes; i++) {
+        any |= f->told.note[i].kind == kind && f->told.note[i].step == step;
+    }
+    return any;
 }
 
 const struct qn_note *fixture_note(const struct fixture *f,

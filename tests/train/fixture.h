@@ -54,11 +54,16 @@ struct qn_trainer *fixture_resume(struct fixture *f, const char *run,
                                   const char *const *changes, int n);
 /* Steps until 'step' are done or the run no longer trains. */
 void fixture_run(struct qn_trainer *t, int64_t step);
+/* Wait for a checkpoint that is on its way. */
+void fixture_settle(struct qn_trainer *t);
 /* Run it to its end, free it, return its folder (the caller's to free). */
 char *fixture_finish(struct qn_trainer *t);
 
 /* How many notes of this kind came. */
 int fixture_notes(const struct fixture *f, enum qn_note_kind kind);
+/* Whether one of this kind is of this step. */
+bool fixture_noted(const struct fixture *f, enum qn_note_kind kind,
+                   int64_t step);
 /* The newest one; a missing one fails the test. */
 const struct qn_note *fixture_note(const struct fixture *f,
                                    enum qn_note_kind kind);

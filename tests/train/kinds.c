@@ -102,6 +102,7 @@ static char *killed(struct fixture *f, const char *const *settings,
         struct qn_trainer *t = fixture_create(f, settings);
         change(t, changed);
         fixture_run(t, 110);
+        fixture_settle(t);
         const char *dir = qn_trainer_dir(t);
         ssize_t n = write(ends[1], dir, strlen(dir));
         (void)kill(getpid(), n > 0 ? SIGKILL : SIGTERM);

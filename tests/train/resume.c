@@ -76,6 +76,7 @@ static char *killed_at(struct fixture *f, const struct set *sets, int n,
     if (child == 0) {
         struct qn_trainer *t = fixture_create(f, settings);
         run_with_sets(t, sets, n, cut);
+        fixture_settle(t); /* saving.c kills it on the way */
         (void)kill(getpid(), SIGKILL);
         _exit(1); /* not reached */
     }

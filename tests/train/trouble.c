@@ -214,14 +214,16 @@ static void a_checkpoint_that_fails_is_made_up_for(void **state)
     int64_t step = qn_trainer_step_count(t);
     qn_trainer_unpause(t);
     enum qn_trainer_state still_full = qn_trainer_state(t);
+    int none = fixture_notes(f, QN_NOTE_CHECKPOINT);
     (void)fixture_limit_files(before);
     assert_int_equal(full, QN_RUN_PAUSED);
-    assert_int_equal(step, 5);
+    /* It is known when the saver has tried, before the next one at latest. */
+    assert_in_range(step, 5, 10);
     assert_int_equal(still_full, QN_RUN_PAUSED);
-    assert_int_equal(fixture_notes(f, QN_NOTE_CHECKPOINT), 0);
+    assert_int_equal(none, 0);
     qn_trainer_unpause(t);
     assert_int_equal(qn_trainer_state(t), QN_RUN_ACTIVE);
-    assert_int_equal(fixture_note(f, QN_NOTE_CHECKPOINT)->step, 5);
+    assert_true(fixture_noted(f, QN_NOTE_CHECKPOINT, 5));
     char *run = fixture_finish(t);
     assert_same_training(run, whole, 20);
     free(run);
