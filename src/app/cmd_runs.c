@@ -29,6 +29,7 @@ static void print_json(struct qn_out *out, const struct qn_run_summary *r)
     } else {
         qn_json_null(&j);
     }
+    qn_json_kstring(&j, "parent", r->parent[0] != '\0' ? r->parent : NULL);
     qn_json_end_object(&j);
     (void)qn_out_json(out, &j);
     qn_json_free(&j);
@@ -63,8 +64,21 @@ static enum qn_reading reading_of(const struct qn_run_summary *r)
     return r->of_words ? QN_READ_PERPLEXITY : QN_READ_BPC;
 }
 
+/* What the person calls the run's parent: its name while it is in the store.
+ */
+static const char *parent_name(const struct qn_run_summary *r,
+                               const struct qn_run_summary *runs, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (qn_str_eq(runs[i].id, r->parent)) {
+            return runs[i].name;
+        }
+    }
+    return r->parent;
+}
+
 static void print_row(struct qn_out *out, const struct widths *w,
-                      const struct qn_run_summary *r)
+                      const struct qn_run_summary *r, const char *parent)
 {
     struct qn_str s = {0};
     add_cell(&s, r->name, w->name);
@@ -79,6 +93,9 @@ static void print_row(struct qn_out *out, const struct widths *w,
                     (long long)r->best_step);
     } else {
         qn_str_add(&s, "-");
+    }
+    if (parent[0] != '\0') {
+        qn_str_addf(&s, "  from %s", parent);
     }
     (void)qn_out_line(out, s.text);
     qn_str_free(&s);
@@ -97,7 +114,7 @@ static void print_table(struct qn_out *out, const struct qn_run_summary *runs,
     (void)qn_out_linef(out, "%-*s  %-*s  %-11s  %9s  %s", w.name, "name", w.id,
                        "run", "state", "step", "best valid loss");
     for (int i = 0; i < n; i++) {
-        print_row(out, &w, &runs[i]);
+        print_row(out, &w, &runs[i], parent_name(&runs[i], runs, n));
     }
 }
 

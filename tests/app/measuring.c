@@ -397,6 +397,40 @@ static void runs_stand_in_columns(void **state)
     free(out);
 }
 
+static void put_parent(const char *id, const char *parent)
+{
+    assert_int_equal(sh("mkdir store/%s", id), 0);
+    assert_int_equal(
+        sh("echo '{\"name\":\"%s\"}' > store/%s/spec.json", id, id), 0);
+    assert_int_equal(sh("echo '{\"relation\":\"fork\",\"run\":\"%s\","
+                        "\"name\":\"x\",\"step\":800,\"sha256\":\"\"}' "
+                        "> store/%s/parent.json",
+                        parent, id),
+                     0);
+}
+
+static void runs_tell_what_they_come_from(void **state)
+{
+    (void)state;
+    train("first");
+    assert_int_equal(sh("mv store/2*-first store/1-a"), 0);
+    put_parent("2-b", "1-a");
+    put_parent("3-c", "0-gone");
+    char *out = quern_out("runs");
+    char *own_line = strstr(out, "  1-a ");
+    *strchr(own_line, '\n') = '\0';
+    assert_null(strstr(own_line, "  from "));
+    char *others = own_line + strlen(own_line) + 1;
+    assert_non_null(strstr(others, "  -  from first\n"));
+    assert_non_null(strstr(others, "  -  from 0-gone\n"));
+    free(out);
+    out = quern_out("runs --json");
+    assert_non_null(strstr(out, "\"parent\":null}\n"));
+    assert_non_null(strstr(out, "\"parent\":\"1-a\"}\n"));
+    assert_non_null(strstr(out, "\"parent\":\"0-gone\"}\n"));
+    free(out);
+}
+
 static void of_several_of_a_name_the_newest_is_taken_and_said(void **state)
 {
     (void)state;
@@ -569,6 +603,7 @@ int main(void)
         WITH_SHELL(weights_that_are_imported_measure_the_same),
         WITH_SHELL(runs_are_listed_with_their_states),
         WITH_SHELL(runs_stand_in_columns),
+        WITH_SHELL(runs_tell_what_they_come_from),
         WITH_SHELL(of_several_of_a_name_the_newest_is_taken_and_said),
         WITH_SHELL(presets_are_listed_with_what_they_set),
         WITH_SHELL(doctor_gives_a_verdict_for_each_check),
