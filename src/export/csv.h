@@ -8,6 +8,9 @@
 
 /* A field behind those that the row has; quoted where it must be. */
 void qn_csv_text(struct qn_str *row, const char *text);
+/* A number, and an integer; one that is not finite is empty. */
+void qn_csv_number(struct qn_str *row, double v);
+void qn_csv_int(struct qn_str *row, int64_t v);
 /* The same of a value of a line: numbers as they stand there; null, and NULL
  * for none, are empty. */
 void qn_csv_value(struct qn_str *row, const json_t *value);

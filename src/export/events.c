@@ -17,19 +17,12 @@
  * TensorBoard puts all event files of a folder together. */
 #define FILE_NAME "events.out.tfevents.quern"
 
-/* When a step was done, in seconds of training. */
-struct moment {
-    int64_t step;
-    double seconds;
-};
-
 struct events {
     struct qn_new_file *file;
-    struct qn_str bytes;   /* waiting to be written; their memory is kept */
-    double start;          /* of the run, seconds since 1970 */
-    struct moment *moment; /* of every step, as they came */
-    size_t n, room;
-    struct qn_stats_record *stats; /* the line that is being read */
+    struct qn_str bytes; /* waiting to be written; their memory is kept */
+    double start;        /* of the run, seconds since 1970 */
+    const struct qn_metrics *metrics; /* borrowed */
+    struct qn_stats_record *stats;    /* the line that is being read */
 };
 
 static void flush(struct events *e)
@@ -41,66 +34,51 @@ static void flush(struct events *e)
 /* The wall clock of training: its pauses are left out. */
 static double wall_time(const struct events *e, int64_t step)
 {
-    size_t from = 0, to = e->n; /* the first later step is in from..to */
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (e->moment[middle].step <= step) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    return e->start + (from > 0 ? e->moment[from - 1].seconds : 0);
+    return e->start + qn_metrics_seconds(e->metrics, step);
 }
 
-static void note_moment(struct events *e, const json_t *line)
-{
-    double seconds = qn_line_number(line, "seconds");
-    double before = e->n > 0 ? e->moment[e->n - 1].seconds : 0;
-    if (e->n == e->room) {
-        e->room = e->room > 0 ? 2 * e->room : 1024;
-        e->moment = qn_xrealloc(e->moment, e->room, sizeof *e->moment);
-    }
-    e->moment[e->n++] = (struct moment){qn_line_int(line, "step"),
-                                        isfinite(seconds) ? seconds : before};
-}
-
-/* A number of the line under "group/key"; null is a number that was not finite,
- * and what is missing has no event. */
+/* A number under "group/key"; one that was not finite is NaN. */
 static void add_scalar(struct events *e, const char *group, const char *key,
-                       const json_t *line)
+                       int64_t step, double wall, double v)
 {
-    if (json_object_get(line, key) == NULL) {
-        return;
-    }
-    int64_t step = qn_line_int(line, "step");
-    char *tag = qn_xasprintf("%s/%s", group, key);
-    qn_tf_scalar(&e->bytes, wall_time(e, step), step, tag,
-                 qn_line_number(line, key));
-    free(tag);
+    char tag[64];
+    (void)snprintf(tag, sizeof tag, "%s/%s", group, key);
+    qn_tf_scalar(&e->bytes, wall, step, tag, v);
 }
 
-static bool add_metric(void *user, const json_t *line)
+static void add_step(struct events *e, const struct qn_step_record *r)
 {
-    static const char *const of_step[] = {"loss", "accuracy", "lr", "grad_norm",
-                                          "tokens_per_s"};
-    static const char *const of_eval[] = {"loss", "bpc", "perplexity",
-                                          "accuracy"};
-    struct events *e = user;
-    const char *event = qn_line_text(line, "event");
-    if (qn_str_eq(event, "step")) {
-        note_moment(e, line);
-        for (size_t i = 0; i < sizeof of_step / sizeof of_step[0]; i++) {
-            add_scalar(e, "train", of_step[i], line);
-        }
-    } else if (qn_str_eq(event, "eval")) {
-        const char *split = qn_line_text(line, "split");
-        for (size_t i = 0; i < sizeof of_eval / sizeof of_eval[0]; i++) {
-            add_scalar(e, split, of_eval[i], line);
-        }
+    double wall = wall_time(e, r->step);
+    add_scalar(e, "train", "loss", r->step, wall, r->loss);
+    if (!isnan(r->accuracy)) { /* as of a language model */
+        add_scalar(e, "train", "accuracy", r->step, wall, r->accuracy);
+    }
+    add_scalar(e, "train", "lr", r->step, wall, r->lr);
+    add_scalar(e, "train", "grad_norm", r->step, wall, r->grad_norm);
+    add_scalar(e, "train", "tokens_per_s", r->step, wall, r->tokens_per_s);
+    flush(e);
+}
+
+static void add_eval(struct events *e, const struct qn_eval_record *r)
+{
+    const char *split = qn_split_name(r->e.split);
+    double wall = wall_time(e, r->step);
+    add_scalar(e, split, "loss", r->step, wall, r->e.loss);
+    if (!isnan(r->value) || isnan(r->e.loss)) { /* else the line has none */
+        add_scalar(e, split, qn_reading_name(r->e.reading), r->step, wall,
+                   r->value);
     }
     flush(e);
-    return true;
+}
+
+static void add_metrics(struct events *e)
+{
+    for (size_t i = 0; i < e->metrics->n_steps; i++) {
+        add_step(e, &e->metrics->step[i]);
+    }
+    for (size_t i = 0; i < e->metrics->n_evals; i++) {
+        add_eval(e, &e->metrics->eval[i]);
+    }
 }
 
 static bool is_empty(const struct qn_hist *h)
@@ -152,19 +130,19 @@ static double start_of(const char *run)
 enum qn_status qn_export_events(struct qn_export_files *x, struct qn_err *err)
 {
     struct events e = {.start = start_of(x->run)};
-    enum qn_status status = qn_export_add_file(x, FILE_NAME, &e.file, err);
+    enum qn_status status = qn_export_metrics(x, &e.metrics, err);
+    if (status == QN_OK) {
+        status = qn_export_add_file(x, FILE_NAME, &e.file, err);
+    }
     if (status != QN_OK) {
         return status;
     }
     e.stats = qn_xcalloc(1, sizeof *e.stats);
     qn_tf_begin(&e.bytes, e.start);
     flush(&e);
-    status = qn_run_dir_lines(x->run, QN_METRICS, add_metric, &e, err);
-    if (status == QN_OK) {
-        status = qn_run_dir_lines(x->run, QN_STATS, add_stats, &e, err);
-    }
+    add_metrics(&e);
+    status = qn_run_dir_lines(x->run, QN_STATS, add_stats, &e, err);
     qn_str_free(&e.bytes);
-    free(e.moment);
     free(e.stats);
     return status;
 }

@@ -208,6 +208,7 @@ static enum qn_status export_into(struct qn_export_files *x, unsigned set,
 {
     struct qn_exported made = {.n = 0};
     enum qn_status status = fill(x, set, &made.no_weights, err);
+    qn_export_free_metrics(x);
     if (status == QN_OK) {
         status = commit(x, err);
     }

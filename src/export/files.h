@@ -4,6 +4,7 @@
 #define QN_EXPORT_FILES_H
 
 #include "base/file.h"
+#include "train/metrics_read.h"
 
 struct qn_export_files {
     const char *run; /* the folder of the run; borrowed */
@@ -11,11 +12,18 @@ struct qn_export_files {
     char **path;
     struct qn_new_file **file;
     int n, room;
+    struct qn_metrics *metrics; /* owned; NULL until somebody asks for it */
 };
 
 /* A file named so in 'to', owned by x. */
 enum qn_status qn_export_add_file(struct qn_export_files *x, const char *name,
                                   struct qn_new_file **out, struct qn_err *err);
+
+/* The run's steps and evaluations, read once for all formats; borrowed. */
+enum qn_status qn_export_metrics(struct qn_export_files *x,
+                                 const struct qn_metrics **out,
+                                 struct qn_err *err);
+void qn_export_free_metrics(struct qn_export_files *x);
 
 /* One for each format: add its files and fill them. */
 enum qn_status qn_export_csv(struct qn_export_files *x, struct qn_err *err);

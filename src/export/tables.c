@@ -4,6 +4,8 @@
 #include "store/line.h"
 #include "store/run_dir.h"
 
+#include <math.h>
+
 #define N(array) (sizeof(array) / sizeof(array)[0])
 
 /* All columns of all kinds of runs, so that tables of several can be put
@@ -40,18 +42,44 @@ static void add_names(struct tables *t, const char *const *keys, size_t n)
     }
 }
 
-static bool add_metric(void *user, const json_t *line)
+static void add_numbers(struct tables *t, const double *number, size_t n)
 {
-    struct tables *t = user;
-    const char *event = qn_line_text(line, "event");
-    if (qn_str_eq(event, "step")) {
-        qn_csv_values(&t->row, line, step_keys, N(step_keys));
-        put(t, t->steps);
-    } else if (qn_str_eq(event, "eval")) {
-        qn_csv_values(&t->row, line, eval_keys, N(eval_keys));
-        put(t, t->evals);
+    for (size_t i = 0; i < n; i++) {
+        qn_csv_number(&t->row, number[i]);
     }
-    return true;
+}
+
+static void add_step(struct tables *t, const struct qn_step_record *r)
+{
+    const double number[] = {r->epoch,     r->loss,         r->accuracy, r->lr,
+                             r->grad_norm, r->tokens_per_s, r->seconds};
+    qn_csv_int(&t->row, r->step);
+    add_numbers(t, number, N(number));
+    put(t, t->steps);
+}
+
+static void add_eval(struct tables *t, const struct qn_eval_record *r)
+{
+    const double none = (double)NAN;
+    const double number[] = {
+        r->e.loss, r->e.reading == QN_READ_BPC ? r->value : none,
+        r->e.reading == QN_READ_PERPLEXITY ? r->value : none, r->e.accuracy};
+    qn_csv_int(&t->row, r->step);
+    qn_csv_text(&t->row, qn_split_name(r->e.split));
+    add_numbers(t, number, N(number));
+    qn_csv_int(&t->row, r->e.predictions);
+    qn_csv_number(&t->row, r->e.seconds);
+    put(t, t->evals);
+}
+
+static void add_metrics(struct tables *t, const struct qn_metrics *m)
+{
+    for (size_t i = 0; i < m->n_steps; i++) {
+        add_step(t, &m->step[i]);
+    }
+    for (size_t i = 0; i < m->n_evals; i++) {
+        add_eval(t, &m->eval[i]);
+    }
 }
 
 static bool add_stats(void *user, const json_t *line)
@@ -85,21 +113,28 @@ static enum qn_status open_tables(struct tables *t, struct qn_export_files *x,
     return status;
 }
 
+static void add_heads(struct tables *t)
+{
+    add_names(t, step_keys, N(step_keys));
+    put(t, t->steps);
+    add_names(t, eval_keys, N(eval_keys));
+    put(t, t->evals);
+    add_names(t, stats_keys, N(stats_keys));
+    add_names(t, entry_keys, N(entry_keys));
+    put(t, t->stats);
+}
+
 enum qn_status qn_export_csv(struct qn_export_files *x, struct qn_err *err)
 {
     struct tables t = {.steps = NULL};
-    enum qn_status status = open_tables(&t, x, err);
+    const struct qn_metrics *m;
+    enum qn_status status = qn_export_metrics(x, &m, err);
     if (status == QN_OK) {
-        add_names(&t, step_keys, N(step_keys));
-        put(&t, t.steps);
-        add_names(&t, eval_keys, N(eval_keys));
-        put(&t, t.evals);
-        add_names(&t, stats_keys, N(stats_keys));
-        add_names(&t, entry_keys, N(entry_keys));
-        put(&t, t.stats);
-        status = qn_run_dir_lines(x->run, QN_METRICS, add_metric, &t, err);
+        status = open_tables(&t, x, err);
     }
     if (status == QN_OK) {
+        add_heads(&t);
+        add_metrics(&t, m);
         status = qn_run_dir_lines(x->run, QN_STATS, add_stats, &t, err);
     }
     qn_str_free(&t.row);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "store/line.h"
 #include "store/store.h"
+#include "train/metrics_line.h"
 #include "train/schedule.h"
 #include "train/stats_read.h"
 
@@ -12,51 +13,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void read_step(struct lab_run *run, const json_t *line)
+static void take_step(struct lab_run *run, const struct qn_step_record *step)
 {
-    struct qn_step_record r = {
-        .step = qn_line_int(line, "step"),
-        .epoch = qn_line_number(line, "epoch"),
-        .loss = qn_line_number(line, "loss"),
-        .accuracy = qn_line_number(line, "accuracy"),
-        .lr = qn_line_number(line, "lr"),
-        .grad_norm = qn_line_number(line, "grad_norm"),
-        .tokens_per_s = qn_line_number(line, "tokens_per_s"),
-        .seconds = qn_line_number(line, "seconds"),
-    };
+    struct qn_step_record r = *step;
     if (!isfinite(r.seconds)) {
         r.seconds = run->train_seconds;
     }
     qn_lab_intake_step(run, &r);
 }
 
-static bool read_metric(void *user, const json_t *line)
+static enum qn_status read_metrics(struct lab_run *run, struct qn_err *err)
 {
-    struct lab_run *run = user;
-    const char *event = qn_line_text(line, "event");
-    struct qn_evaluation e = {.loss = qn_line_number(line, "loss"),
-                              .accuracy = qn_line_number(line, "accuracy")};
-    if (qn_str_eq(event, "step")) {
-        read_step(run, line);
-    } else if (qn_str_eq(event, "eval") &&
-               qn_split_parse(qn_line_text(line, "split"), &e.split)) {
-        qn_lab_intake_eval(run, qn_line_int(line, "step"), &e);
+    struct qn_metrics m;
+    enum qn_status status = qn_metrics_read(run->dir, &m, err);
+    if (status != QN_OK) {
+        return status;
     }
-    return true;
+    for (size_t i = 0; i < m.n_steps; i++) {
+        take_step(run, &m.step[i]);
+    }
+    for (size_t i = 0; i < m.n_evals; i++) {
+        qn_lab_intake_eval(run, m.eval[i].step, &m.eval[i].e);
+    }
+    qn_metrics_free(&m);
+    return QN_OK;
 }
 
+/* Lines of the newest segment, which is that of the newest step or a later one.
+ */
 static bool refill_step(void *user, const json_t *line)
 {
     struct lab_run *run = user;
-    if (qn_str_eq(qn_line_text(line, "event"), "step") &&
-        qn_line_int(line, "step") > run->newest.step) {
-        read_step(run, line);
+    struct qn_metric_line l;
+    qn_metric_line_read(line, &l);
+    if (l.kind == QN_METRIC_STEP && l.step.step > run->newest.step) {
+        l.step.segment = run->newest.segment;
+        take_step(run, &l.step);
     }
     return true;
 }
 
 /* Some thousand steps: read and parsed while a person does not notice. */
 #define REFILL_BYTES ((size_t)2 << 20)
+/* Some records of statistics, of many layers. */
+#define STATS_BYTES ((size_t)1 << 20)
 
 void qn_lab_refill(struct lab_run *run)
 {
@@ -80,6 +80,28 @@ static bool read_stats(void *user, const json_t *line)
     return true;
 }
 
+/* The newest record is near the end; where it is not, as behind a resume, all
+ * lines are read. */
+static enum qn_status find_stats(struct lab_run *run, struct qn_err *err)
+{
+    (void)qn_run_dir_tail(run->dir, QN_STATS, STATS_BYTES, read_stats, run,
+                          NULL);
+    return run->stats != NULL
+               ? QN_OK
+               : qn_run_dir_lines(run->dir, QN_STATS, read_stats, run, err);
+}
+
+/* What was set for a step that the run has not come to, in a history that it
+ * goes through again, does not hold yet. */
+static void read_set(struct lab_run *run, const json_t *line)
+{
+    if (qn_line_int(line, "step") <= run->newest.step) {
+        /* A value that this version refuses stays as spec.json has it. */
+        (void)qn_settings_change(&run->spec, qn_line_text(line, "key"),
+                                 qn_line_text(line, "value"), NULL);
+    }
+}
+
 static bool read_event(void *user, const json_t *line)
 {
     struct lab_run *run = user;
@@ -87,9 +109,7 @@ static bool read_event(void *user, const json_t *line)
     if (qn_str_eq(event, "sample")) {
         qn_lab_set_sample(run, qn_line_text(line, "text"));
     } else if (qn_str_eq(event, "set")) {
-        /* A value that this version refuses stays as spec.json has it. */
-        (void)qn_settings_change(&run->spec, qn_line_text(line, "key"),
-                                 qn_line_text(line, "value"), NULL);
+        read_set(run, line);
     } else if (qn_str_eq(event, "done")) {
         /* With what came after the last step; fmax: NaN is none, and a run that
          * was resumed then is further. */
@@ -115,18 +135,16 @@ static void forget_history(struct lab_run *run)
 
 enum qn_status qn_lab_read_history(struct lab_run *run, struct qn_err *err)
 {
-    static const qn_line_fn reader[QN_N_RUN_FILES] = {
-        [QN_METRICS] = read_metric,
-        [QN_EVENTS] = read_event,
-        [QN_STATS] = read_stats,
-    };
     forget_history(run);
-    for (int f = 0; f < QN_N_RUN_FILES; f++) {
-        enum qn_status status = qn_run_dir_lines(run->dir, (enum qn_run_file)f,
-                                                 reader[f], run, err);
-        if (status != QN_OK) {
-            return status;
-        }
+    enum qn_status status = read_metrics(run, err);
+    if (status == QN_OK) {
+        status = qn_run_dir_lines(run->dir, QN_EVENTS, read_event, run, err);
+    }
+    if (status == QN_OK) {
+        status = find_stats(run, err);
+    }
+    if (status != QN_OK) {
+        return status;
     }
     if (run->newest.epoch > 0) {
         run->steps_per_epoch =

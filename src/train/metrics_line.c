@@ -114,8 +114,7 @@ static bool read_eval(const json_t *line, struct qn_eval_record *out)
     return is;
 }
 
-/* What has no step, or one that is no integer, is nowhere in the history. */
-static void read_object(const json_t *line, struct qn_metric_line *out)
+void qn_metric_line_read(const json_t *line, struct qn_metric_line *out)
 {
     const char *event = qn_line_text(line, "event");
     bool has_step = json_is_integer(json_object_get(line, "step"));
@@ -144,7 +143,7 @@ enum qn_status qn_metric_line_parse(const char *text, size_t len,
         json_decref(object);
         return qn_fail(err, QN_EFORMAT, "%s", reason);
     }
-    read_object(object, out);
+    qn_metric_line_read(object, out);
     json_decref(object);
     return QN_OK;
 }

@@ -44,21 +44,60 @@ static void assert_same_shares(const struct qn_stats_record *a,
     }
 }
 
+/* Add a line to a file of the run. */
+static void append_line(struct lab_fixture *f, qn_run_id id, const char *file,
+                        const char *line)
+{
+    char *path = qn_path_join(view(f, id).dir, file);
+    struct qn_appender *a = NULL;
+    assert_ok(qn_appender_open(path, &a, &err));
+    assert_ok(qn_appender_line(a, line, strlen(line), &err));
+    qn_appender_close(a);
+    free(path);
+}
+
 /* The statistics of a run whose stats.jsonl ends with this line. */
 static const struct qn_stats_record *read_back(struct lab_fixture *f,
                                                const char *line)
 {
     qn_run_id id = start_run(f, (const char *[]){"steps=2", NULL}, false);
     wait_state(f, id, QN_LAB_DONE);
-    char *path = qn_path_join(view(f, id).dir, "stats.jsonl");
-    struct qn_appender *stats = NULL;
-    assert_ok(qn_appender_open(path, &stats, &err));
-    assert_ok(qn_appender_line(stats, line, strlen(line), &err));
-    qn_appender_close(stats);
-    free(path);
+    append_line(f, id, "stats.jsonl", line);
     struct lab_run *run = qn_lab_find(f->lab, id);
     assert_ok(qn_lab_read_history(run, &err));
     return qn_lab_stats(f->lab, id);
+}
+
+/* As a resume leaves them: it writes again what was set for later steps. */
+static void what_was_set_for_steps_not_reached_does_not_hold(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id = start_run(f, (const char *[]){"steps=2", NULL}, false);
+    wait_state(f, id, QN_LAB_DONE);
+    struct lab_run *run = qn_lab_find(f->lab, id);
+    append_line(f, id, "events.jsonl",
+                "{\"event\":\"set\",\"step\":2,\"key\":\"optim.lr\","
+                "\"value\":\"0.25\"}");
+    append_line(f, id, "events.jsonl",
+                "{\"event\":\"set\",\"step\":3,\"key\":\"optim.lr\","
+                "\"value\":\"0.5\"}");
+    assert_ok(qn_lab_read_history(run, &err));
+    assert_true(run->spec.optim.lr == 0.25);
+}
+
+/* The resume's line is the last one: no record stands behind it. */
+static void the_newest_statistics_are_those_that_a_resume_left(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id id =
+        start_run(f, (const char *[]){"steps=3", "stats.every=1", NULL}, false);
+    wait_state(f, id, QN_LAB_DONE);
+    struct lab_run *run = qn_lab_find(f->lab, id);
+    assert_ok(qn_lab_read_history(run, &err));
+    assert_int_equal(qn_lab_stats(f->lab, id)->step, 3);
+    append_line(f, id, "stats.jsonl", "{\"segment\":2,\"from\":2}");
+    assert_ok(qn_lab_read_history(run, &err));
+    assert_int_equal(qn_lab_stats(f->lab, id)->step, 2);
 }
 
 static void quantities_are_told_apart_by_what_their_entries_say(void **state)
@@ -301,6 +340,8 @@ int main(void)
         WITH_LAB(a_done_run_says_so_when_resumed),
         WITH_LAB(a_gap_before_later_steps_is_filled),
         WITH_LAB(steps_that_the_ring_dropped_come_from_the_folder),
+        WITH_LAB(what_was_set_for_steps_not_reached_does_not_hold),
+        WITH_LAB(the_newest_statistics_are_those_that_a_resume_left),
         WITH_LAB(quantities_are_told_apart_by_what_their_entries_say),
         WITH_LAB(a_damaged_line_of_statistics_is_survived),
         WITH_LAB(a_threshold_that_no_float_is_gives_way_to_the_setting),

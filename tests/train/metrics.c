@@ -4,6 +4,8 @@
 #include "train/metrics_line.h"
 #include "train/record.h"
 
+#include <stdio.h>
+
 /* What is collected by the general reader of lines, each number on its own. */
 struct slow {
     struct qn_metrics m;
@@ -128,6 +130,23 @@ the_fast_way_takes_nothing_that_the_other_reads_otherwise(void **state)
     assert_true(taken > 9990);
     assert_true(taken_changed > 1000); /* a digit for another */
     qn_str_free(&h.text);
+}
+
+static void a_step_that_no_run_has_is_left_to_the_other_way(void **state)
+{
+    (void)state;
+    static const char *const steps[] = {
+        "9007199254740993",  "-5", "5.0", "05", "1e3", "null",
+        "123456789012345678"};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line,
+                       "{\"event\":\"step\",\"step\":%s,\"epoch\":1,"
+                       "\"loss\":1,\"lr\":1,\"grad_norm\":1,"
+                       "\"tokens_per_s\":1,\"seconds\":1}",
+                       steps[i]);
+        assert_false(agree(line, strlen(line)));
+    }
 }
 
 static void what_a_run_records_is_read_the_fast_way(void **state)
@@ -282,6 +301,7 @@ int main(void)
         cmocka_unit_test(both_readers_agree_about_random_histories),
         cmocka_unit_test(
             the_fast_way_takes_nothing_that_the_other_reads_otherwise),
+        cmocka_unit_test(a_step_that_no_run_has_is_left_to_the_other_way),
         cmocka_unit_test_setup_teardown(what_a_run_records_is_read_the_fast_way,
                                         make_scratch, remove_scratch),
         cmocka_unit_test(resumes_cut_what_stands_before_them),
