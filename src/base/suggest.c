@@ -53,7 +53,14 @@ int qn_edit_distance(const char *a, const char *b)
 static int near_distance(const char *word, const char *name)
 {
     size_t len = strlen(word);
+    size_t name_len = strlen(name);
     int allowed = len >= 6 ? (int)(len / 3) : 1;
+    /* It is at least the difference of the lengths: a word from a file may be
+     * long, and aligning one takes long then. */
+    size_t apart = len > name_len ? len - name_len : name_len - len;
+    if (apart > (size_t)allowed) {
+        return INT_MAX;
+    }
     int distance = qn_edit_distance(word, name);
     return distance <= allowed ? distance : INT_MAX;
 }

@@ -1,5 +1,10 @@
 /* suggest.c - did you mean: distances and the nearest name. */
 #include "base/str.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,6 +68,18 @@ static void of_equally_near_names_the_first_wins(void **state)
     assert_int_equal(qn_nearest("hat", twins, 3), 2);
 }
 
+/* Aligning takes the product of the lengths, and allocates. */
+static void a_word_too_long_to_be_near_is_not_aligned(void **state)
+{
+    (void)state;
+    char word[5000];
+    memset(word, 'e', sizeof word);
+    word[sizeof word - 1] = '\0';
+    uint64_t before = qn_mem_count();
+    assert_int_equal(qn_nearest(word, names, N_NAMES), -1);
+    assert_true(qn_mem_count() == before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -71,6 +88,7 @@ int main(void)
         cmocka_unit_test(the_last_component_alone_is_enough),
         cmocka_unit_test(nothing_is_suggested_for_what_is_far),
         cmocka_unit_test(of_equally_near_names_the_first_wins),
+        cmocka_unit_test(a_word_too_long_to_be_near_is_not_aligned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
