@@ -45,6 +45,9 @@ void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
     if (key != NULL) {
         qn_json_kstring(line, key, text);
     }
+    if (kind == QN_NOTE_PAUSE || kind == QN_NOTE_STOPPED) {
+        qn_json_kdouble(line, "seconds", t->seconds);
+    }
     qn_record_end(t->record);
     struct qn_note note = {.kind = kind, .seconds = t->seconds};
     qn_trainer_note(t, &note, key ? text : "");

@@ -6,6 +6,7 @@
 #include "data/source.h"
 #include "model/checkpoint.h"
 #include "store/store.h"
+#include "train/history.h"
 #include "train/text.h"
 
 #include <stdio.h>
@@ -103,6 +104,7 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
     t->at = qn_progress_zero();
     t->checkpoint_step = -1;
     t->measured.step = -1;
+    t->segment = 1;
     enum qn_status status =
         qn_backend_new(backend_name(env), env->pool,
                        spec->threads > 0 ? spec->threads : 1, &t->be, err);
@@ -224,6 +226,7 @@ void qn_trainer_free(struct qn_trainer *t)
     (void)qn_trainer_await_saver(t, NULL);
     qn_saver_free(t->saver);
     qn_record_free(t->record);
+    qn_pending_free(t->pending);
     qn_run_dir_close(t->dir);
     qn_measure_free(t->measure);
     if (t->be) {

@@ -1,98 +1,97 @@
 /* history.c - what a run's own records say when it is taken up again. */
 #include "train/history.h"
 
+#include "base/str.h"
+#include "store/line.h"
 #include "store/run_dir.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-struct replay {
-    int64_t step;
-    struct qn_spec *spec;
-    struct qn_log *log;
-    enum qn_status status;
-    struct qn_err *err;
-};
-
-static bool replay_set(void *user, const json_t *line)
-{
-    struct replay *r = user;
-    const char *event = json_string_value(json_object_get(line, "event"));
-    const char *key = json_string_value(json_object_get(line, "key"));
-    const char *value = json_string_value(json_object_get(line, "value"));
-    if (event == NULL || strcmp(event, "set") != 0 || key == NULL ||
-        value == NULL) {
-        return true;
-    }
-    int64_t step = json_integer_value(json_object_get(line, "step"));
-    if (step > r->step) {
-        qn_log_write(r->log, QN_LOG_WARN,
-                     "%s = %s, set after step %lld, is no longer in effect: "
-                     "the run goes on from step %lld",
-                     key, value, (long long)step, (long long)r->step);
-        return true;
-    }
-    r->status = qn_settings_change(r->spec, key, value, r->err);
-    return r->status == QN_OK;
-}
-
-enum qn_status qn_history_spec(const char *run_path, int64_t step,
-                               struct qn_spec *out, struct qn_log *log,
-                               struct qn_err *err)
+static enum qn_status read_spec(const char *run_path, struct qn_spec *out,
+                                struct qn_err *err)
 {
     struct qn_bytes text;
     enum qn_status status = qn_run_dir_read(run_path, "spec.json", &text, err);
     if (status != QN_OK) {
         return status;
     }
-    struct qn_spec spec;
-    status = qn_spec_parse(text.data, text.len, &spec, err);
+    status = qn_spec_parse(text.data, text.len, out, err);
     qn_bytes_free(&text);
-    if (status != QN_OK) {
-        return qn_fail_in(err, status, run_path);
+    return status == QN_OK ? QN_OK : qn_fail_in(err, status, run_path);
+}
+
+enum qn_status qn_history_spec(const char *run_path, int64_t step,
+                               struct qn_spec *out, struct qn_pending **later,
+                               struct qn_err *err)
+{
+    struct qn_pending *changes = NULL;
+    struct qn_spec spec;
+    enum qn_status status = read_spec(run_path, &spec, err);
+    if (status == QN_OK) {
+        status = qn_history_changes(run_path, &changes, err);
     }
-    struct replay r = {.step = step, .spec = &spec, .log = log, .err = err};
-    status = qn_run_dir_lines(run_path, QN_EVENTS, replay_set, &r, err);
-    if (status == QN_OK && r.status) {
-        status = qn_fail_in(err, r.status, run_path);
+    if (status == QN_OK) {
+        status = qn_pending_apply(changes, step, &spec, err);
+        status = status == QN_OK ? QN_OK : qn_fail_in(err, status, run_path);
+    }
+    if (status == QN_OK && later != NULL) {
+        *later = changes;
+        changes = NULL;
     }
     if (status == QN_OK) {
         *out = spec;
     }
+    qn_pending_free(changes);
     return status;
+}
+
+struct reading {
+    int64_t step; /* that lines must not be after */
+    struct qn_history *history;
+};
+
+/* A step tells the time up to its end; the evaluation after the last one took
+ * some more. */
+static bool read_metric(void *user, const json_t *line)
+{
+    struct reading *r = user;
+    const char *event = qn_line_text(line, "event");
+    int64_t step = qn_line_int(line, "step");
+    double seconds = qn_line_number(line, "seconds");
+    if (step > r->step || !isfinite(seconds)) {
+        return true;
+    }
+    if (qn_str_eq(event, "step")) {
+        r->history->seconds = seconds;
+    } else if (qn_str_eq(event, "eval") && step == r->step) {
+        r->history->seconds += seconds;
+    }
+    return true;
 }
 
 static bool read_event(void *user, const json_t *line)
 {
     static const char *const ends[] = {"done", "stop", "failed"};
-    struct qn_history *h = user;
+    struct reading *r = user;
+    struct qn_history *h = r->history;
     if (json_object_get(line, "segment") != NULL) {
         h->segments++;
         h->end[0] = '\0';
         return true;
     }
-    const char *event = json_string_value(json_object_get(line, "event"));
-    for (size_t i = 0; event != NULL && i < sizeof ends / sizeof ends[0]; i++) {
-        if (strcmp(event, ends[i]) == 0) {
+    if (qn_line_int(line, "step") > r->step) {
+        return true; /* the run goes on from before it */
+    }
+    const char *event = qn_line_text(line, "event");
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (qn_str_eq(event, ends[i])) {
             (void)snprintf(h->end, sizeof h->end, "%s", event);
         }
     }
-    return true;
-}
-
-struct clock_reading {
-    int64_t step;
-    double seconds;
-};
-
-static bool read_seconds(void *user, const json_t *line)
-{
-    struct clock_reading *c = user;
-    const json_t *step = json_object_get(line, "step");
-    const char *event = json_string_value(json_object_get(line, "event"));
-    if (event != NULL && strcmp(event, "step") == 0 &&
-        json_integer_value(step) <= c->step) {
-        c->seconds = json_number_value(json_object_get(line, "seconds"));
+    double seconds = qn_line_number(line, "seconds");
+    if (isfinite(seconds)) {
+        h->seconds = fmax(h->seconds, seconds);
     }
     return true;
 }
@@ -101,17 +100,14 @@ enum qn_status qn_history_read(const char *run_path, int64_t step,
                                struct qn_history *out, struct qn_err *err)
 {
     struct qn_history h = {.segments = 1};
+    struct reading r = {step, &h};
     enum qn_status status =
-        qn_run_dir_lines(run_path, QN_EVENTS, read_event, &h, err);
-    if (status != QN_OK) {
-        return status;
+        qn_run_dir_lines(run_path, QN_METRICS, read_metric, &r, err);
+    if (status == QN_OK) {
+        status = qn_run_dir_lines(run_path, QN_EVENTS, read_event, &r, err);
     }
-    struct clock_reading clock = {.step = step};
-    status = qn_run_dir_lines(run_path, QN_METRICS, read_seconds, &clock, err);
-    if (status != QN_OK) {
-        return status;
+    if (status == QN_OK) {
+        *out = h;
     }
-    h.seconds = clock.seconds;
-    *out = h;
-    return QN_OK;
+    return status;
 }

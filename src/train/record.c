@@ -212,14 +212,19 @@ void qn_record_stats(struct qn_record *r, const struct qn_stats_record *stats)
     put(r, QN_STATS);
 }
 
-void qn_record_segment(struct qn_record *r, int k, int64_t step)
+void qn_record_segment(struct qn_record *r, int k, int64_t step,
+                       const char *later)
 {
-    qn_json_clear(&r->line);
-    qn_json_object(&r->line);
-    qn_json_kint(&r->line, "segment", k);
-    qn_json_kint(&r->line, "from", step);
-    qn_json_end_object(&r->line);
     for (int file = 0; file < QN_N_RUN_FILES; file++) {
+        qn_json_clear(&r->line);
+        qn_json_object(&r->line);
+        qn_json_kint(&r->line, "segment", k);
+        qn_json_kint(&r->line, "from", step);
+        if (file == QN_EVENTS && later != NULL) {
+            qn_json_key(&r->line, "later");
+            qn_str_add(&r->line.text, later);
+        }
+        qn_json_end_object(&r->line);
         put(r, (enum qn_run_file)file);
     }
 }

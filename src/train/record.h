@@ -31,8 +31,11 @@ void qn_record_step(struct qn_record *r, const struct qn_step_record *step);
 void qn_record_eval(struct qn_record *r, int64_t step,
                     const struct qn_evaluation *e);
 void qn_record_stats(struct qn_record *r, const struct qn_stats_record *stats);
-/* A line {"segment":k,"from":step} in every file. */
-void qn_record_segment(struct qn_record *r, int k, int64_t step);
+/* A line {"segment":k,"from":step} in every file. later: the changes that the
+ * run will come to again, a JSON array that goes into the line of the events;
+ * NULL: none. */
+void qn_record_segment(struct qn_record *r, int k, int64_t step,
+                       const char *later);
 
 /* An event: begin gives {"event":name,"step":step with the object still open;
  * add keys, then end. */

@@ -4,10 +4,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
+#include "store/parent.h"
 #include "train/history.h"
 #include "train/text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,9 @@ struct resume {
     struct qn_run_dir *dir; /* taken by the trainer once it is made */
     char *checkpoint;       /* folder; NULL = the run has none */
     int64_t step;           /* of the checkpoint, or 0 */
+    struct qn_err damage;   /* of newer ones, or "" */
     struct qn_history history;
-    struct qn_spec before; /* without the changes */
+    struct qn_pending *later; /* changes after that step */
     struct qn_spec spec;
     struct change {
         char *key, *value;
@@ -27,18 +28,38 @@ struct resume {
     int n_changes;
 };
 
+/* A run that did not begin from its seed cannot begin there anew. */
+static enum qn_status check_parent(const struct resume *r, struct qn_err *err)
+{
+    struct qn_parent parent;
+    enum qn_status status = qn_parent_read(r->path, &parent, err);
+    if (status == QN_ENOTFOUND || (status == QN_OK && !parent.sha256[0])) {
+        return QN_OK;
+    }
+    if (status != QN_OK) {
+        return status;
+    }
+    return qn_fail(err, QN_ESTATE,
+                   "%s ended before it had the checkpoint of step %lld of %s "
+                   "from which it was to begin: %s that run again",
+                   qn_run_dir_id(r->dir), (long long)parent.step, parent.name,
+                   qn_relation_name(parent.relation));
+}
+
 static enum qn_status find_checkpoint(struct resume *r, struct qn_err *err)
 {
-    enum qn_status status = qn_run_dir_find_checkpoint(
-        r->path, "last", &r->checkpoint, &r->step, err);
+    enum qn_status status = qn_run_dir_find_whole(r->path, &r->checkpoint,
+                                                  &r->step, &r->damage, err);
+    if (status == QN_OK && r->damage.text[0] != '\0') {
+        qn_log_write(r->env->log, QN_LOG_WARN,
+                     "%s; %s goes on from its checkpoint of step %lld",
+                     r->damage.text, qn_run_dir_id(r->dir), (long long)r->step);
+    }
     if (status != QN_ENOTFOUND) {
         return status;
     }
-    /* Checkpoints that are gone are no reason to train over the rest. */
-    char *last = qn_path_join(r->path, "last");
-    bool had_one = qn_path_exists(last);
-    free(last);
-    if (had_one) {
+    status = check_parent(r, err);
+    if (status != QN_OK) {
         return status;
     }
     qn_log_write(r->env->log, QN_LOG_WARN,
@@ -70,6 +91,27 @@ static enum qn_status make_change(struct resume *r, const char *assignment,
     return QN_OK;
 }
 
+/* Make all, and name all mistakes among them. */
+static enum qn_status make_changes(struct resume *r, const char *const *changes,
+                                   int n, struct qn_err *err)
+{
+    struct qn_str problems = {0};
+    struct qn_err why;
+    enum qn_status status = QN_OK;
+    r->changes = qn_xcalloc((size_t)n, sizeof *r->changes);
+    for (int i = 0; i < n; i++) {
+        if (make_change(r, changes[i], &why) != QN_OK) {
+            qn_str_addf(&problems, "%s%s", problems.len > 0 ? "\n" : "",
+                        why.text);
+        }
+    }
+    if (problems.len > 0) {
+        status = qn_fail(err, QN_EUSAGE, "%s", problems.text);
+    }
+    qn_str_free(&problems);
+    return status;
+}
+
 /* Read all that the folder holds; the lock is held from the first line on. */
 static enum qn_status look(struct resume *r, const char *const *changes, int n,
                            struct qn_err *err)
@@ -82,9 +124,7 @@ static enum qn_status look(struct resume *r, const char *const *changes, int n,
         status = qn_history_read(r->path, r->step, &r->history, err);
     }
     if (status == QN_OK) {
-        status =
-            qn_history_spec(r->path, r->step, &r->before, r->env->log, err);
-        r->spec = r->before;
+        status = qn_history_spec(r->path, r->step, &r->spec, &r->later, err);
     }
     /* Whether time has ended it only the length of its text can tell. */
     if (status == QN_OK && n == 0 && strcmp(r->history.end, "done") == 0 &&
@@ -94,11 +134,7 @@ static enum qn_status look(struct resume *r, const char *const *changes, int n,
                          "makes it go on",
                          qn_run_dir_id(r->dir), (long long)r->step);
     }
-    r->changes = qn_xcalloc((size_t)n, sizeof *r->changes);
-    for (int i = 0; status == QN_OK && i < n; i++) {
-        status = make_change(r, changes[i], err);
-    }
-    return status;
+    return status == QN_OK ? make_changes(r, changes, n, err) : status;
 }
 
 /* The trainer with the run's vocabulary, over a text that is still the same. */
@@ -217,14 +253,35 @@ static enum qn_status check_end(const struct qn_trainer *t,
                        qn_trainer_id(t), (long long)t->at.step,
                        (long long)total);
     }
-    /* The seconds on record lack what came after the last step, which may have
-     * been what made them enough. */
-    double spent = t->seconds;
-    if (t->at.step <
-        qn_total_steps(&r->before, qn_trainer_steps_per_epoch(t))) {
-        spent = fmax(spent, r->before.stop.after);
+    return after > 0 && t->seconds >= after ? out_of_time(t, err) : QN_OK;
+}
+
+/* A crash may have come between a commit and its names; and what is damaged is
+ * not to be found by them. */
+static enum qn_status mend_names(const struct qn_trainer *t,
+                                 const struct resume *r, struct qn_err *err)
+{
+    enum qn_status status =
+        r->checkpoint != NULL
+            ? qn_run_dir_correct_best(t->dir, t->at.best_step, err)
+            : QN_OK;
+    return status == QN_OK && r->damage.text[0] != '\0'
+               ? qn_run_dir_rewind(t->dir, r->step, err)
+               : status;
+}
+
+/* From here on the run is another one. */
+static void begin(struct qn_trainer *t, struct resume *r)
+{
+    t->before = qn_trainer_moment(t);
+    t->segment = r->history.segments;
+    qn_trainer_begin_segment(t, r->step, r->later);
+    r->later = NULL;
+    for (int i = 0; i < r->n_changes; i++) {
+        qn_pending_cancel(t->pending, r->step, r->changes[i].key);
+        qn_trainer_tell_set(t, r->changes[i].key, r->changes[i].value);
     }
-    return after > 0 && spent >= after ? out_of_time(t, err) : QN_OK;
+    qn_trainer_find_left_out(t);
 }
 
 static enum qn_status take_up(struct resume *r, const struct qn_sink *sink,
@@ -243,20 +300,19 @@ static enum qn_status take_up(struct resume *r, const struct qn_sink *sink,
     if (status == QN_OK) {
         status = check_end(t, r, err);
     }
-    if (status != QN_OK) {
-        return status;
+    if (status == QN_OK) {
+        status = mend_names(t, r, err);
     }
-    t->before = qn_trainer_moment(t);
-    qn_record_segment(t->record, r->history.segments + 1, r->step);
-    for (int i = 0; i < r->n_changes; i++) {
-        qn_trainer_tell_set(t, r->changes[i].key, r->changes[i].value);
+    if (status == QN_OK) {
+        begin(t, r);
     }
-    return QN_OK;
+    return status;
 }
 
 static void resume_fini(struct resume *r)
 {
     qn_run_dir_close(r->dir);
+    qn_pending_free(r->later);
     free(r->checkpoint);
     for (int i = 0; i < r->n_changes; i++) {
         free(r->changes[i].key);

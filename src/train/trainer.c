@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "model/checkpoint.h"
+#include "train/history.h"
 #include "train/measure_self.h"
 #include "train/text.h"
 
@@ -126,6 +127,7 @@ static void report(struct qn_trainer *t, const struct made *made)
 {
     const struct qn_step_result *r = &made->result;
     struct qn_step_record record = {
+        .segment = t->segment,
         .step = t->at.step,
         .epoch = (double)t->at.step / (double)qn_trainer_steps_per_epoch(t),
         .loss = r->loss_sum / r->count,
@@ -171,13 +173,14 @@ static enum qn_status fail(struct qn_trainer *t, enum qn_status status,
 static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
 {
     double mark = qn_clock_now();
+    enum qn_status status = qn_trainer_replay(t, err);
+    if (status != QN_OK || t->state != QN_RUN_ACTIVE || is_over(t)) {
+        return status;
+    }
     struct made made = {.with_stats = stats_due(t)};
     const struct qn_step_result *result = &made.result;
     struct qn_err why;
-    enum qn_status status = qn_trainer_replay(t, &why);
-    if (status == QN_OK) {
-        status = compute(t, &made, &why);
-    }
+    status = compute(t, &made, &why);
     if (status != QN_OK) {
         return fail(t, status, why.text, err);
     }
@@ -239,6 +242,10 @@ static void finish(struct qn_trainer *t)
     struct qn_err why;
     if (qn_trainer_evaluate(t, NULL) != QN_OK ||
         qn_trainer_save_once(t, NULL) != QN_OK) {
+        return;
+    }
+    /* A person may have made the run longer here, when it had ended once. */
+    if (qn_trainer_replay(t, NULL) != QN_OK || !is_over(t)) {
         return;
     }
     if (record_done(t, &why) != QN_OK) {
@@ -349,6 +356,7 @@ enum qn_status qn_trainer_set(struct qn_trainer *t, const char *key,
     }
     t->spec = changed;
     qn_model_set_spec(t->model, &t->spec);
+    qn_pending_cancel(t->pending, t->at.step, key);
     struct qn_str text = {0};
     qn_spec_text(&t->spec, key, &text);
     qn_trainer_tell_set(t, key, text.text);

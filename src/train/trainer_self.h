@@ -36,6 +36,7 @@ struct qn_trainer {
     struct qn_record *record;
     struct qn_saver *saver;
     struct qn_pending *pending; /* changes to be made again; NULL: none */
+    bool left_out; /* what was due after this step is due before the next */
     int segment;                /* 1, 2, ...: see struct qn_step_record */
     int rollbacks;              /* to rollback_step, one after the other */
     int64_t rollback_step;
@@ -149,7 +150,18 @@ enum qn_status qn_trainer_react(struct qn_trainer *t,
 enum qn_status qn_trainer_load(struct qn_trainer *t, const char *folder,
                                int64_t step, struct qn_err *err);
 /* replay.c: make the changes that were recorded for this moment, before the
- * next step, in a run that comes to it again. */
+ * next step, in a run that comes to it again, after what was due at this step
+ * and left out. QN_ESTOPPED: that was interrupted again. */
 enum qn_status qn_trainer_replay(struct qn_trainer *t, struct qn_err *err);
+/* Whether the run was stopped before it made an evaluation that was due. */
+void qn_trainer_find_left_out(struct qn_trainer *t);
+/* A new segment of the history from this step on, with the changes that were
+ * made later (taken; NULL: none), which will be made again. */
+void qn_trainer_begin_segment(struct qn_trainer *t, int64_t from,
+                              struct qn_pending *later);
+/* The same for a run that goes back by itself: the settings become those of
+ * this step. Before anything is recorded for it. */
+enum qn_status qn_trainer_rewind(struct qn_trainer *t, int64_t step,
+                                 struct qn_err *err);
 
 #endif

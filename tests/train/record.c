@@ -96,7 +96,7 @@ static void a_segment_begins_in_every_file(void **state)
                                         "stats.jsonl"};
     struct qn_run_dir *d = make_dir(f);
     struct qn_record *r = qn_record_new(d);
-    qn_record_segment(r, 2, 800);
+    qn_record_segment(r, 2, 800, NULL);
     for (int i = 0; i < 3; i++) {
         struct qn_bytes text;
         struct qn_err err;

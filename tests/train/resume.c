@@ -1,15 +1,12 @@
 /* resume.c - a run that was cut anywhere goes on as if it had not been. */
-#include "fixture.h"
+#include "cuts.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,95 +15,12 @@
 
 #include <cmocka.h>
 
-/* An epoch of the fixture's text is 40 segments: 50 steps cross its end. */
-static const char *const settings[] = {
-    "steps=50",           "eval.every=10 steps",
-    "checkpoint.every=8", "stats.every=6",
-    "sample.every=15",    "sample.length=4",
-    "optim.kind=adam",    NULL};
-
-/* A change that a person makes at a step. */
-struct set {
-    int64_t step;
-    const char *key, *value;
-};
-
-static void run_with_sets(struct qn_trainer *t, const struct set *sets, int n,
-                          int64_t to)
-{
-    struct qn_err err;
-    for (int i = 0; i < n; i++) {
-        if (sets[i].step < qn_trainer_step_count(t) || sets[i].step > to) {
-            continue;
-        }
-        fixture_run(t, sets[i].step);
-        if (qn_trainer_set(t, sets[i].key, sets[i].value, &err) != QN_OK) {
-            fail_msg("%s", err.text);
-        }
-    }
-    fixture_run(t, to);
-}
-
-/* The only run of the fixture's store; the caller frees it. */
-static char *only_run(const struct fixture *f)
-{
-    char **names;
-    size_t n;
-    struct qn_err err;
-    assert_int_equal(qn_dir_list(f->store, &names, &n, &err), QN_OK);
-    char *path = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (names[i][0] != '.') {
-            assert_null(path);
-            path = qn_path_join(f->store, names[i]);
-        }
-        free(names[i]);
-    }
-    free(names);
-    assert_non_null(path);
-    return path;
-}
-
-/* Train to step 'cut' in a child that is then killed; the run's folder. */
-static char *killed_at(struct fixture *f, const struct set *sets, int n,
-                       int64_t cut)
-{
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct qn_trainer *t = fixture_create(f, settings);
-        run_with_sets(t, sets, n, cut);
-        fixture_settle(t); /* saving.c kills it on the way */
-        (void)kill(getpid(), SIGKILL);
-        _exit(1); /* not reached */
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    return only_run(f);
-}
-
-static void remove_store(const struct fixture *f)
-{
-    struct qn_err err;
-    assert_int_equal(qn_remove_tree(f->store, &err), QN_OK);
-}
-
-/* The run without a cut, kept outside the store. */
-static char *uncut(struct fixture *f, const struct set *sets, int n)
-{
-    struct qn_trainer *t = fixture_create(f, settings);
-    run_with_sets(t, sets, n, 50);
-    char *run = fixture_finish(t);
-    char *kept = qn_path_join(f->folder, "uncut");
-    assert_int_equal(rename(run, kept), 0);
-    free(run);
-    return kept;
-}
+/* 50 steps: they cross the end of an epoch of the fixture's text. */
+#define settings cut_settings
 
 static void check_cut(struct fixture *f, const char *whole, int64_t cut)
 {
-    char *run = killed_at(f, NULL, 0, cut);
+    char *run = cut_killed_at(f, NULL, 0, cut);
     struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
     /* Checkpoints: every 8 steps, and at each new best of every 10. */
     assert_true(qn_trainer_step_count(t) <= cut);
@@ -114,7 +28,7 @@ static void check_cut(struct fixture *f, const char *whole, int64_t cut)
     free(fixture_finish(t));
     assert_same_training(run, whole, 50);
     free(run);
-    remove_store(f);
+    cut_remove_store(f);
 }
 
 static void a_killed_run_ends_byte_for_byte_like_an_uncut_one(void **state)
@@ -122,7 +36,7 @@ static void a_killed_run_ends_byte_for_byte_like_an_uncut_one(void **state)
     struct fixture *f = *state;
     /* Before any checkpoint, at and after some, around the epoch's end. */
     static const int64_t cuts[] = {0, 3, 8, 13, 39, 40, 41, 48, 49};
-    char *whole = uncut(f, NULL, 0);
+    char *whole = cut_uncut(f, NULL, 0);
     for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
         check_cut(f, whole, cuts[i]);
     }
@@ -133,7 +47,7 @@ static void so_does_one_on_the_cpu_backend(void **state)
 {
     struct fixture *f = *state;
     f->env.backend = "cpu";
-    char *whole = uncut(f, NULL, 0);
+    char *whole = cut_uncut(f, NULL, 0);
     check_cut(f, whole, 13);
     check_cut(f, whole, 41);
     free(whole);
@@ -142,8 +56,8 @@ static void so_does_one_on_the_cpu_backend(void **state)
 static void a_run_cut_twice_ends_like_an_uncut_one(void **state)
 {
     struct fixture *f = *state;
-    char *whole = uncut(f, NULL, 0);
-    char *run = killed_at(f, NULL, 0, 21);
+    char *whole = cut_uncut(f, NULL, 0);
+    char *run = cut_killed_at(f, NULL, 0, 21);
     struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
     fixture_run(t, 30);
     qn_trainer_free(t); /* as a crash would: nothing is saved */
@@ -169,8 +83,8 @@ static void tear(const char *run, const char *file)
 static void torn_lines_are_cut_off(void **state)
 {
     struct fixture *f = *state;
-    char *whole = uncut(f, NULL, 0);
-    char *run = killed_at(f, NULL, 0, 21);
+    char *whole = cut_uncut(f, NULL, 0);
+    char *run = cut_killed_at(f, NULL, 0, 21);
     tear(run, "metrics.jsonl");
     tear(run, "events.jsonl");
     tear(run, "stats.jsonl");
@@ -183,15 +97,15 @@ static void torn_lines_are_cut_off(void **state)
 static void settings_changed_before_the_checkpoint_hold_again(void **state)
 {
     struct fixture *f = *state;
-    static const struct set sets[] = {
+    static const struct cut_change sets[] = {
         {0, "optim.clip_norm", "0.5"}, {5, "optim.lr", "0.002"},
         {16, "optim.beta1", "0.8"},    {16, "model.dropout", "0.3"},
         {20, "optim.lr", "0.004"},
     };
-    char *whole = uncut(f, sets, 5);
+    char *whole = cut_uncut(f, sets, 5);
     /* The one of step 20 comes with a checkpoint at 20 or before: a cut at 24
      * resumes from 24 and finds them all. */
-    char *run = killed_at(f, sets, 5, 24);
+    char *run = cut_killed_at(f, sets, 5, 24);
     struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
     assert_int_equal(qn_trainer_step_count(t), 24);
     assert_true(qn_trainer_spec(t)->optim.lr == 0.004);
@@ -203,18 +117,26 @@ static void settings_changed_before_the_checkpoint_hold_again(void **state)
     free(run);
 }
 
-static void settings_changed_after_the_checkpoint_are_undone(void **state)
+static void damage_goes_back_to_the_newest_whole_checkpoint(void **state)
 {
     struct fixture *f = *state;
-    static const struct set sets[] = {{18, "optim.lr", "0.5"}};
-    char *whole = uncut(f, NULL, 0);
-    char *run = killed_at(f, sets, 1, 19);
+    char *whole = cut_uncut(f, NULL, 0);
+    char *run = cut_killed_at(f, NULL, 0, 17); /* checkpoints at 10 and 16 */
+    char *model = qn_xasprintf("%s/checkpoints/16/model.safetensors", run);
+    struct qn_err err;
+    assert_int_equal(qn_file_write(model, "abc", 3, &err), QN_OK);
     struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
-    assert_true(qn_trainer_step_count(t) < 18);
-    assert_true(qn_trainer_spec(t)->optim.lr == 0.01);
-    assert_non_null(strstr(f->lines.text, "optim.lr = 0.5"));
+    assert_int_equal(qn_trainer_step_count(t), 10);
+    assert_non_null(strstr(f->lines.text, "model.safetensors"));
+    assert_non_null(strstr(f->lines.text, "from its checkpoint of step 10"));
+    /* What is damaged is not gone on from by anybody else either. */
+    fixture_run(t, 11);
+    qn_trainer_free(t);
+    t = fixture_resume(f, run, NULL, 0);
+    assert_int_equal(qn_trainer_step_count(t), 10);
     free(fixture_finish(t));
     assert_same_training(run, whole, 50);
+    free(model);
     free(whole);
     free(run);
 }
@@ -222,7 +144,7 @@ static void settings_changed_after_the_checkpoint_are_undone(void **state)
 static void changes_on_resume_are_made_and_recorded(void **state)
 {
     struct fixture *f = *state;
-    char *run = killed_at(f, NULL, 0, 17);
+    char *run = cut_killed_at(f, NULL, 0, 17);
     static const char *const changes[] = {"optim.lr=0.003", "steps=30"};
     struct qn_trainer *t = fixture_resume(f, run, changes, 2);
     int64_t from = qn_trainer_step_count(t);
@@ -241,7 +163,7 @@ static void changes_on_resume_are_made_and_recorded(void **state)
 static void changes_that_unset_each_other_can_be_made_again(void **state)
 {
     struct fixture *f = *state;
-    char *run = killed_at(f, NULL, 0, 17);
+    char *run = cut_killed_at(f, NULL, 0, 17);
     static const char *const changes[] = {"steps=30", "epochs=1"};
     qn_trainer_free(fixture_resume(f, run, changes, 2));
     struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
@@ -250,25 +172,117 @@ static void changes_that_unset_each_other_can_be_made_again(void **state)
     free(run);
 }
 
-static void a_checkpoint_that_is_gone_is_no_new_beginning(void **state)
+static void checkpoints_that_are_gone_are_no_new_beginning(void **state)
 {
     struct fixture *f = *state;
-    char *run = killed_at(f, NULL, 0, 17); /* checkpoints at 10 and 16 */
+    char *run = cut_killed_at(f, NULL, 0, 17); /* checkpoints at 10 and 16 */
     char *gone = qn_path_join(run, "checkpoints/16");
     struct qn_trainer *t;
     struct qn_err err;
     assert_int_equal(qn_remove_tree(gone, &err), QN_OK);
-    assert_int_equal(qn_trainer_resume(&f->env, run, NULL, 0, NULL, &t, &err),
-                     QN_ENOTFOUND);
-    assert_non_null(strstr(err.text, "10"));
+    t = fixture_resume(f, run, NULL, 0);
+    assert_int_equal(qn_trainer_step_count(t), 10);
+    qn_trainer_free(t);
     free(gone);
+    gone = qn_path_join(run, "checkpoints");
+    assert_int_equal(qn_remove_tree(gone, &err), QN_OK);
+    assert_int_equal(qn_trainer_resume(&f->env, run, NULL, 0, NULL, &t, &err),
+                     QN_EFORMAT);
+    free(gone);
+    free(run);
+}
+
+/* The best is the one that the state knows, whatever a crash left. */
+static void the_name_of_the_best_is_mended(void **state)
+{
+    struct fixture *f = *state;
+    char *run = cut_killed_at(f, NULL, 0, 17); /* checkpoints at 10 and 16 */
+    char *best = qn_path_join(run, "best");
+    struct qn_err err;
+    assert_int_equal(qn_file_write(best, "16\n", 3, &err), QN_OK);
+    qn_trainer_free(fixture_resume(f, run, NULL, 0));
+    struct qn_bytes text;
+    assert_int_equal(qn_file_read(best, &text, &err), QN_OK);
+    assert_int_equal(text.len, 3);
+    assert_memory_equal(text.data, "10\n", 3);
+    qn_bytes_free(&text);
+    free(best);
+    free(run);
+}
+
+static void all_mistakes_are_named_at_once(void **state)
+{
+    struct fixture *f = *state;
+    char *run = cut_killed_at(f, NULL, 0, 9);
+    static const char *const wrong[] = {"model.hidden=3", "optim.lr=fast",
+                                        "log.every=2", "nonsense"};
+    struct qn_trainer *t;
+    struct qn_err err;
+    assert_int_equal(qn_trainer_resume(&f->env, run, wrong, 4, NULL, &t, &err),
+                     QN_EUSAGE);
+    assert_non_null(strstr(err.text, "model.hidden is fixed"));
+    assert_non_null(strstr(err.text, "optim.lr"));
+    assert_non_null(strstr(err.text, "\"nonsense\" is not KEY=VALUE"));
+    assert_null(strstr(err.text, "log.every"));
+    free(run);
+}
+
+static bool at_once(void *user)
+{
+    (void)user;
+    return true;
+}
+
+/* A person who stops the run a second time has no patience for what is due. */
+static void an_evaluation_that_a_stop_left_out_is_made_up(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_err err;
+    char *whole = cut_uncut(f, NULL, 0);
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, 29);
+    qn_trainer_set_interrupt(t, at_once, NULL);
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    assert_int_equal(qn_trainer_stop(t, true, &err), QN_ESTOPPED);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+    /* Nor has the next one, which gets no further. */
+    t = fixture_resume(f, run, NULL, 0);
+    assert_int_equal(qn_trainer_step_count(t), 30);
+    qn_trainer_set_interrupt(t, at_once, NULL);
+    assert_int_equal(qn_trainer_step(t, &err), QN_ESTOPPED);
+    assert_int_equal(qn_trainer_step_count(t), 30);
+    qn_trainer_free(t);
+    t = fixture_resume(f, run, NULL, 0);
+    fixture_run(t, 31);
+    qn_trainer_free(t);
+    free(fixture_finish(fixture_resume(f, run, NULL, 0)));
+    assert_same_training(run, whole, 50);
+    free(whole);
+    free(run);
+}
+
+static void what_a_stop_did_make_is_not_made_again(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_err err;
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, 30);
+    assert_int_equal(qn_trainer_stop(t, true, &err), QN_OK);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+    int told = fixture_notes(f, QN_NOTE_EVAL);
+    t = fixture_resume(f, run, NULL, 0);
+    fixture_run(t, 31);
+    assert_int_equal(fixture_notes(f, QN_NOTE_EVAL), told);
+    qn_trainer_free(t);
     free(run);
 }
 
 static void a_wrong_change_leaves_the_run_as_it_was(void **state)
 {
     struct fixture *f = *state;
-    char *run = killed_at(f, NULL, 0, 9);
+    char *run = cut_killed_at(f, NULL, 0, 9);
     static const char *const wrong[] = {"model.hidden=3", "optim.lr=fast",
                                         "nonsense"};
     for (int i = 0; i < 3; i++) {
@@ -360,7 +374,7 @@ static void a_run_cannot_be_trained_twice_at_once(void **state)
 static void a_changed_text_is_refused(void **state)
 {
     struct fixture *f = *state;
-    char *run = killed_at(f, NULL, 0, 9);
+    char *run = cut_killed_at(f, NULL, 0, 9);
     struct qn_bytes text;
     struct qn_err err;
     assert_int_equal(qn_file_read(f->text, &text, &err), QN_OK);
@@ -378,7 +392,7 @@ static void a_changed_text_is_refused(void **state)
 static void a_damaged_state_is_named(void **state)
 {
     struct fixture *f = *state;
-    char *run = killed_at(f, NULL, 0, 9);
+    char *run = cut_killed_at(f, NULL, 0, 9);
     char *path = qn_xasprintf("%s/checkpoints/8/state.safetensors", run);
     struct qn_err err;
     assert_int_equal(qn_file_write(path, "abc", 3, &err), QN_OK);
@@ -418,10 +432,14 @@ int main(void)
         CASE(a_run_cut_twice_ends_like_an_uncut_one),
         CASE(torn_lines_are_cut_off),
         CASE(settings_changed_before_the_checkpoint_hold_again),
-        CASE(settings_changed_after_the_checkpoint_are_undone),
+        CASE(damage_goes_back_to_the_newest_whole_checkpoint),
+        CASE(the_name_of_the_best_is_mended),
+        CASE(all_mistakes_are_named_at_once),
+        CASE(an_evaluation_that_a_stop_left_out_is_made_up),
+        CASE(what_a_stop_did_make_is_not_made_again),
         CASE(changes_on_resume_are_made_and_recorded),
         CASE(changes_that_unset_each_other_can_be_made_again),
-        CASE(a_checkpoint_that_is_gone_is_no_new_beginning),
+        CASE(checkpoints_that_are_gone_are_no_new_beginning),
         CASE(a_wrong_change_leaves_the_run_as_it_was),
         CASE(a_run_that_time_ended_says_what_makes_it_go_on),
         CASE(an_end_before_the_step_reached_is_refused),
