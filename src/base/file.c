@@ -85,8 +85,8 @@ static enum qn_status read_all(int fd, const char *path, struct growing *g,
 
 /* The size is a hint that spares growing: a file may change while it is read,
  * and those of /proc say 0. */
-static enum qn_status read_open(int fd, const char *path, struct growing *g,
-                                struct qn_err *err)
+static enum qn_status read_open(int fd, const char *path, bool regular,
+                                struct growing *g, struct qn_err *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) {
@@ -95,20 +95,25 @@ static enum qn_status read_open(int fd, const char *path, struct growing *g,
     if (S_ISDIR(st.st_mode)) {
         return qn_fail(err, QN_EIO, "%s: is a folder, not a file", path);
     }
+    if (regular && !S_ISREG(st.st_mode)) {
+        return qn_fail(err, QN_EIO, "%s: is not a regular file", path);
+    }
     size_t hint = S_ISREG(st.st_mode) ? (size_t)st.st_size + 1 : 4096;
     enum qn_status status = grow_to(g, hint, path, err);
     return status == QN_OK ? read_all(fd, path, g, err) : status;
 }
 
-enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
-                            struct qn_err *err)
+/* Opening a pipe waits for its writer, who may never come: who wants a regular
+ * file does not wait. */
+static enum qn_status read_path(const char *path, bool regular,
+                                struct qn_bytes *out, struct qn_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK : 0));
     if (fd < 0) {
         return qn_fail_errno(err, path, "cannot open");
     }
     struct growing g = {0};
-    enum qn_status status = read_open(fd, path, &g, err);
+    enum qn_status status = read_open(fd, path, regular, &g, err);
     (void)close(fd);
     if (status != QN_OK) {
         free(g.bytes.data);
@@ -116,6 +121,18 @@ enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
     }
     *out = g.bytes;
     return QN_OK;
+}
+
+enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
+                            struct qn_err *err)
+{
+    return read_path(path, true, out, err);
+}
+
+enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
+                            struct qn_err *err)
+{
+    return read_file(path, false, out, err);
 }
 
 /* The magic of gzip at the start of what is left, or of the input's end. */
@@ -200,7 +217,7 @@ enum qn_status qn_file_read_gz(const char *path, struct qn_bytes *out,
                                struct qn_err *err)
 {
     struct qn_bytes in;
-    enum qn_status status = qn_file_read(path, &in, err);
+    enum qn_status status = read_path(path, false, &in, err);
     if (status != QN_OK) {
         return status;
     }

@@ -23,11 +23,11 @@ struct qn_bytes {
 };
 void qn_bytes_free(struct qn_bytes *bytes);
 
-/* The whole file as it is. A folder, a missing file: an error. */
+/* The whole file as it is. A folder, a pipe, a missing file: an error. */
 enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
                             struct qn_err *err);
-/* The same, decompressed when the file begins with gzip's magic. A truncated or
- * damaged stream is QN_EFORMAT. */
+/* The same, decompressed when the file begins with gzip's magic; a pipe is read
+ * to its end. A truncated or damaged stream is QN_EFORMAT. */
 enum qn_status qn_file_read_gz(const char *path, struct qn_bytes *out,
                                struct qn_err *err);
 

@@ -39,7 +39,7 @@ enum qn_status qn_lock_take(const char *path, int *fd, struct qn_err *err)
 
 bool qn_lock_is_held(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }

@@ -185,7 +185,7 @@ static enum qn_status read_tail(const char *path, size_t max_bytes,
                                 struct qn_err *err)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return qn_fail_errno(err, path, "open");
     }

@@ -114,7 +114,7 @@ static enum qn_status read_state(const char *path, struct qn_run_summary *out,
 /* The last bytes of a file that begin a line; len 0 when it has none. */
 static size_t read_tail(const char *path, char *buf, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return 0;
     }

@@ -144,7 +144,7 @@ enum qn_status qn_metrics_read(const char *run_path, struct qn_metrics *out,
     struct qn_metrics_fill f = {.lines = 0};
     char *path = qn_path_join(run_path, "metrics.jsonl");
     enum qn_status status = QN_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0) {
         status = read_open(run_path, fd, &f, err);
         status = status == QN_OK ? QN_OK : qn_fail_in(err, status, path);

@@ -199,6 +199,19 @@ static void missing_files_and_folders_are_named(void **state)
     free(path);
 }
 
+/* Its writer may never come. */
+static void a_pipe_is_refused_without_waiting(void **state)
+{
+    char *path = in(state, "pipe");
+    struct qn_bytes bytes = {0};
+    struct qn_err err;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    says(qn_file_read(path, &bytes, &err), QN_EIO, &err, path);
+    assert_non_null(strstr(err.text, "regular file"));
+    assert_null(bytes.data);
+    free(path);
+}
+
 static void a_file_too_large_for_the_memory_is_refused(void **state)
 {
     char *path = in(state, "huge");
@@ -556,6 +569,7 @@ int main(void)
         IN_SCRATCH(a_new_file_without_a_commit_leaves_nothing),
         cmocka_unit_test(files_without_a_size_are_read_too),
         IN_SCRATCH(missing_files_and_folders_are_named),
+        IN_SCRATCH(a_pipe_is_refused_without_waiting),
         IN_SCRATCH(a_file_too_large_for_the_memory_is_refused),
         IN_SCRATCH(a_failed_write_leaves_the_folder_as_it_was),
         IN_SCRATCH(a_full_disk_keeps_the_old_file_and_no_temporary),
