@@ -97,6 +97,8 @@ static void print_row(struct qn_out *out, const struct widths *w,
     if (parent[0] != '\0') {
         qn_str_addf(&s, "  from %s", parent);
     }
+    /* Names come from the folders, whoever made them. */
+    qn_blunt_controls(s.text);
     (void)qn_out_line(out, s.text);
     qn_str_free(&s);
 }

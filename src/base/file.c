@@ -129,12 +129,6 @@ enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
     return read_path(path, true, out, err);
 }
 
-enum qn_status qn_file_read(const char *path, struct qn_bytes *out,
-                            struct qn_err *err)
-{
-    return read_file(path, false, out, err);
-}
-
 /* The magic of gzip at the start of what is left, or of the input's end. */
 static bool is_gzip(const struct qn_bytes *in, size_t at)
 {

@@ -41,12 +41,12 @@ static enum qn_status fail_no_checkpoint(const char *run, const char *which,
     return status;
 }
 
-/* One sentence more, on a line of its own. */
+/* One thing more. */
 static void add_damage(struct qn_err *damage, const char *sentence)
 {
     struct qn_err before = *damage;
     (void)qn_fail(damage, QN_EFORMAT, "%s%s%s", before.text,
-                  before.text[0] != '\0' ? "\n" : "", sentence);
+                  before.text[0] != '\0' ? "; " : "", sentence);
 }
 
 /* The newest of the steps marked "keep" that is whole, -1 when none is. What is
@@ -230,7 +230,7 @@ static enum qn_status choose_whole(const char *run, struct qn_steps *steps,
     if (damage->text[0] == '\0') {
         return fail_no_checkpoint(run, LAST, err);
     }
-    return qn_fail(err, QN_EFORMAT, "%s: has no checkpoint that is whole\n%s",
+    return qn_fail(err, QN_EFORMAT, "%s: has no checkpoint that is whole: %s",
                    qn_path_base(run), damage->text);
 }
 

@@ -4,6 +4,7 @@
 #include "store/store.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 static void the_store_is_given_set_or_in_the_state_folder(void **state)
 {
@@ -113,6 +114,37 @@ static void what_cannot_be_read_is_counted(void **state)
     free(events);
     free(list);
     free(broken);
+}
+
+/* In a folder that came from elsewhere anything may lie. */
+static void a_pipe_in_a_run_keeps_nobody_waiting(void **state)
+{
+    static const struct {
+        const char *name;
+        int n;
+    } files[] = {
+        {"spec.json", 0},   {"events.jsonl", 0},  {"best", 0},
+        {"last", 1},        {"metrics.jsonl", 1}, {"lock", 1},
+        {"parent.json", 1},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *run = put_run(*state, "r", "{}");
+        char *path = qn_path_join(run, files[i].name);
+        (void)remove(path);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        free(listed(*state, files[i].n, 1 - files[i].n));
+        struct qn_err err, damage;
+        char *folder = NULL;
+        int64_t step;
+        (void)qn_run_dir_find_whole(run, &folder, &step, &damage, &err);
+        struct qn_run_dir *d = NULL;
+        (void)qn_run_dir_open(run, &d, &err);
+        qn_run_dir_close(d);
+        assert_null(folder);
+        assert_int_equal(qn_remove_tree(run, NULL), QN_OK);
+        free(path);
+        free(run);
+    }
 }
 
 static void check_state(const char *store, const char *state)
@@ -330,6 +362,7 @@ int main(void)
         IN_SCRATCH(a_missing_or_empty_store_has_no_runs),
         IN_SCRATCH(runs_are_listed_oldest_first),
         IN_SCRATCH(what_cannot_be_read_is_counted),
+        IN_SCRATCH(a_pipe_in_a_run_keeps_nobody_waiting),
         IN_SCRATCH(the_state_follows_events_and_the_lock),
         IN_SCRATCH(a_resume_makes_a_finished_run_unfinished),
         IN_SCRATCH(listing_does_not_drop_the_lock),
