@@ -1,29 +1,16 @@
 /* fuzz_corpus.c - no text may crash a corpus, at any level and however it is
  * cut; and no symbol gets lost. The first byte chooses, the rest is the text.
  */
+#include "inputs.h"
+
 #include "base/assert.h"
 #include "base/file.h"
 #include "data/corpus.h"
 #include "data/stream.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The entry that libFuzzer calls by this name. */
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-/* A name of this process; the file is replaced by each text. */
-static void write_text(char *path, size_t size, const char *text, size_t len)
-{
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(path, size, "%s/quern-fuzz-%ld", tmp != NULL ? tmp : "/tmp",
-                   (long)getpid());
-    FILE *f = fopen(path, "wb");
-    QN_ASSERT(f != NULL && fwrite(text, 1, len, f) == len);
-    QN_ASSERT(fclose(f) == 0);
-}
 
 static struct qn_corpus_spec choose(uint8_t byte)
 {
@@ -73,11 +60,11 @@ static void check_corpus(const struct qn_corpus_spec *spec,
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    char path[512];
     if (len == 0) {
         return 0;
     }
-    write_text(path, sizeof path, (const char *)bytes + 1, len - 1);
+    char *path = fuzz_path("text");
+    fuzz_write(path, bytes + 1, len - 1);
     struct qn_corpus_spec spec = choose(bytes[0]);
     spec.path[QN_TRAIN] = path;
     struct qn_corpus *c = NULL;
@@ -89,5 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         QN_ASSERT(c == NULL && err.text[0] != '\0');
     }
     (void)unlink(path); /* replaced by the next text otherwise */
+    free(path);
     return 0;
 }

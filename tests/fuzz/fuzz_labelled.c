@@ -1,27 +1,14 @@
 /* fuzz_labelled.c - no file of labelled documents may crash, and none gets
  * lost. The first byte chooses, the rest is the file. */
+#include "inputs.h"
+
 #include "base/assert.h"
 #include "data/feed.h"
 #include "data/labelled.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The entry that libFuzzer calls by this name. */
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-/* A name of this process; the file is replaced by each text. */
-static void write_text(char *path, size_t size, const char *text, size_t len)
-{
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(path, size, "%s/quern-fuzz-%ld", tmp != NULL ? tmp : "/tmp",
-                   (long)getpid());
-    FILE *f = fopen(path, "wb");
-    QN_ASSERT(f != NULL && fwrite(text, 1, len, f) == len);
-    QN_ASSERT(fclose(f) == 0);
-}
 
 /* Every document has a label and is text of the file; how many there are, or
  * SIZE_MAX when the file is refused. */
@@ -88,11 +75,11 @@ static void check_corpus(const struct qn_corpus *c, int max_words, size_t most)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     static const double fractions[] = {0, 0.05, 0.3, 0.9};
-    char path[512];
     if (len == 0) {
         return 0;
     }
-    write_text(path, sizeof path, (const char *)bytes + 1, len - 1);
+    char *path = fuzz_path("text");
+    fuzz_write(path, bytes + 1, len - 1);
     uint8_t byte = bytes[0];
     struct qn_corpus_spec spec = {
         .path = {path},
@@ -118,5 +105,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         QN_ASSERT(c == NULL && err.text[0] != '\0');
     }
     (void)unlink(path); /* replaced by the next text otherwise */
+    free(path);
     return 0;
 }

@@ -1,14 +1,13 @@
 /* fuzz_runlines.c - no .jsonl file may crash its reader, and what a resume
  * replaced never comes before it. */
+#include "inputs.h"
+
 #include "base/assert.h"
 #include "base/mem.h"
 #include "store/files.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The entry that libFuzzer calls by this name. */
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 /* The greatest step that was passed so far. */
 struct reader {

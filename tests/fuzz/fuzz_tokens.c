@@ -1,13 +1,12 @@
 /* fuzz_tokens.c - no text may crash the tokeniser or lose a letter in it. */
+#include "inputs.h"
+
 #include "base/assert.h"
 #include "data/tokens.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The entry that libFuzzer calls by this name. */
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 /* Bytes that no rule takes away or respells: ASCII but white space, quotes, and
  * the letters of a line break with their brackets. */

@@ -1,29 +1,16 @@
 /* fuzz_vectors.c - no file may crash the reader of word vectors or give it a
  * number that is none. The first byte chooses the width, the rest is the file.
  */
+#include "inputs.h"
+
 #include "base/assert.h"
 #include "data/vectors.h"
 
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The entry that libFuzzer calls by this name. */
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-/* A name of this process; the file is replaced by each text. */
-static void write_text(char *path, size_t size, const uint8_t *text, size_t len)
-{
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(path, size, "%s/quern-fuzz-%ld", tmp != NULL ? tmp : "/tmp",
-                   (long)getpid());
-    FILE *f = fopen(path, "wb");
-    QN_ASSERT(f != NULL && fwrite(text, 1, len, f) == len);
-    QN_ASSERT(fclose(f) == 0);
-}
 
 static struct qn_words *some_words(void)
 {
@@ -55,11 +42,11 @@ static void check_found(const struct qn_words *wanted,
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    char path[512];
     if (len == 0) {
         return 0;
     }
-    write_text(path, sizeof path, bytes + 1, len - 1);
+    char *path = fuzz_path("text");
+    fuzz_write(path, bytes + 1, len - 1);
     int width = 1 + bytes[0] % 4;
     struct qn_words *wanted = some_words(), *found = NULL;
     float *table = NULL;
@@ -73,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         QN_ASSERT(found == NULL && table == NULL && err.text[0] != '\0');
     }
     qn_words_free(wanted);
-    (void)unlink(path);
+    (void)unlink(path); /* replaced by the next text otherwise */
+    free(path);
     return 0;
 }

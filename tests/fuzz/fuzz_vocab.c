@@ -1,12 +1,11 @@
 /* fuzz_vocab.c - no text may crash a vocabulary or come back changed. */
+#include "inputs.h"
+
 #include "base/assert.h"
 #include "data/vocab.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The entry that libFuzzer calls by this name. */
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static enum qn_status parse(enum qn_symbol_kind kind, const char *text,
                             size_t len, struct qn_vocab **v, struct qn_err *err)
