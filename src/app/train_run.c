@@ -3,6 +3,9 @@
 
 #include "app/hint.h"
 #include "app/interrupt.h"
+#include "base/clock.h"
+
+#include <time.h>
 
 static void say_how_to_go_on(const struct qn_args *args,
                              const struct qn_trainer *t, const char *why)
@@ -36,29 +39,68 @@ static int leave(const struct qn_args *args, struct qn_report *r,
     return asked_for ? QN_EXIT_OK : QN_EXIT_FAILURE;
 }
 
-/* The trainer waits for a person (NaN, no room on disk), and none is here. */
+/* A tenth of a second, or less when a signal comes. */
+static void doze(void)
+{
+    const struct timespec tenth = {.tv_nsec = 100000000};
+    (void)nanosleep(&tenth, NULL);
+}
+
+/* The disk does not take what must be written. Nothing is lost meanwhile, so
+ * wait until it does or somebody wants an end; say so once. */
+static void wait_for_disk(struct qn_report *r, struct qn_trainer *t)
+{
+    struct qn_str s = {0};
+    qn_str_addf(&s,
+                "step %lld: %s; training waits, goes on once this works, and "
+                "ends on Ctrl-C",
+                (long long)qn_trainer_step_count(t),
+                qn_trainer_disk_trouble(t));
+    qn_complain(s.text);
+    qn_str_free(&s);
+    double next = qn_clock_now() + QN_DISK_TRY_SECONDS;
+    while (qn_trainer_waits_for_disk(t) && !qn_interrupted() &&
+           !r->out.failed) {
+        doze();
+        if (qn_clock_now() >= next) {
+            (void)qn_trainer_try_disk(t);
+            next = qn_clock_now() + QN_DISK_TRY_SECONDS;
+        }
+    }
+}
+
+/* The trainer waits for a person (NaN), and none is here. */
 static int give_up_paused(const struct qn_args *args, struct qn_report *r,
                           struct qn_trainer *t)
 {
-    qn_report_error(r, r->why);
-    /* What can be kept is kept; the reason for the pause is told below. */
-    struct qn_err err;
-    (void)qn_trainer_checkpoint(t, &err);
     struct qn_str why = {0};
+    struct qn_err err;
+    qn_report_error(r, r->why);
     qn_str_addf(&why, "paused after step %lld: %s",
                 (long long)qn_trainer_step_count(t), r->why);
+    (void)qn_trainer_checkpoint(t, &err); /* what can be kept is kept */
     say_how_to_go_on(args, t, why.text);
     qn_str_free(&why);
     return QN_EXIT_FAILURE;
+}
+
+/* It has steps to do, or will have when there is room. */
+static bool goes_on(const struct qn_trainer *t)
+{
+    return qn_trainer_state(t) == QN_RUN_ACTIVE || qn_trainer_waits_for_disk(t);
 }
 
 static int drive(const struct qn_args *args, struct qn_report *r,
                  struct qn_trainer *t)
 {
     struct qn_err err;
-    while (qn_trainer_state(t) == QN_RUN_ACTIVE) {
+    while (goes_on(t)) {
         if (qn_interrupted() || r->out.failed) {
             return leave(args, r, t);
+        }
+        if (qn_trainer_waits_for_disk(t)) {
+            wait_for_disk(r, t);
+            continue;
         }
         enum qn_status status = qn_trainer_step(t, &err);
         if (status != QN_OK && status != QN_ESTOPPED) {

@@ -100,6 +100,8 @@ void qn_trainer_unpause(struct qn_trainer *t);
 /* The run is paused by a disk that does not take what must be written. Nothing
  * is lost: lines and checkpoint wait in memory. */
 bool qn_trainer_waits_for_disk(const struct qn_trainer *t);
+/* What is in the way: the sentence, while it waits. */
+const char *qn_trainer_disk_trouble(const struct qn_trainer *t);
 /* Try again, every so often; true: all is written and the run goes on. Also
  * when all is written it does not if a person or a number that is not finite
  * has paused it besides. */

@@ -55,6 +55,7 @@ struct qn_trainer {
     bool checkpoint_owed;     /* one of this step could not be handed over and
                                  must be before going on */
     bool waits_for_disk;      /* paused, and tried again */
+    struct qn_err disk;       /* why */
     bool stay_paused; /* by a person or trouble, whatever the disk does */
     struct qn_moment before; /* when due things were last looked at */
     double seconds;          /* of training: the time inside steps */

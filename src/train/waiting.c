@@ -25,6 +25,7 @@ void qn_trainer_wait_for_disk(struct qn_trainer *t, const char *why)
     }
     t->waits_for_disk = true;
     t->state = QN_RUN_PAUSED;
+    (void)qn_fail(&t->disk, QN_EIO, "%s", why);
     struct qn_str text = {0};
     qn_str_addf(&text, "%s; it is tried again until it works", why);
     qn_trainer_tell(t, QN_NOTE_PAUSE, "pause", "why", text.text);
@@ -92,7 +93,12 @@ void qn_trainer_unpause(struct qn_trainer *t)
 
 bool qn_trainer_waits_for_disk(const struct qn_trainer *t)
 {
-    return t->waits_for_disk;
+    return t->waits_for_disk && t->state == QN_RUN_PAUSED;
+}
+
+const char *qn_trainer_disk_trouble(const struct qn_trainer *t)
+{
+    return t->disk.text;
 }
 
 bool qn_trainer_try_disk(struct qn_trainer *t)

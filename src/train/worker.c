@@ -282,9 +282,7 @@ static void obey(struct qn_worker *w, const struct qn_command *c)
     enum qn_status status = QN_OK;
     switch (c->kind) {
     case QN_CMD_PAUSE:
-        if (qn_trainer_state(w->trainer) == QN_RUN_ACTIVE) {
-            qn_trainer_pause(w->trainer, "");
-        }
+        qn_trainer_pause(w->trainer, "");
         break;
     case QN_CMD_RESUME:
         resume(w);
@@ -342,15 +340,18 @@ static bool alive(const struct qn_worker *w)
 
 /* The next command. While the run waits, sleep until there is one: an end that
  * is asked for comes through the queue as well, unless that is full, and then
- * there is something to take. */
+ * there is something to take. While it waits for a disk, false in between. */
 static bool next_command(struct qn_worker *w, struct qn_command *c)
 {
     bool waits = w->held || qn_trainer_state(w->trainer) == QN_RUN_PAUSED;
-    if (waits && !stop_asked(w)) {
-        qn_queue_wait(w->commands, c);
-        return true;
+    if (!waits || stop_asked(w)) {
+        return qn_queue_take(w->commands, c);
     }
-    return qn_queue_take(w->commands, c);
+    if (qn_trainer_waits_for_disk(w->trainer)) {
+        return qn_queue_wait_for(w->commands, c, QN_DISK_TRY_SECONDS);
+    }
+    qn_queue_wait(w->commands, c);
+    return true;
 }
 
 /* Commands that came too late to be obeyed. */
@@ -378,6 +379,8 @@ static void *work(void *arg)
             free(c.document);
         } else if (stop_asked(w)) {
             stop(w);
+        } else if (qn_trainer_waits_for_disk(w->trainer)) {
+            (void)qn_trainer_try_disk(w->trainer);
         } else {
             step(w);
         }
