@@ -129,14 +129,33 @@ enum qn_status qn_run_dir_open_files(struct qn_run_dir *d, struct qn_err *err)
     return status;
 }
 
-/* Temporary files of atomic writes that a crash cut short. */
+/* "NAME.<process>-<n>.tmp", as atomic writes are called until they are whole.
+ */
+static bool is_temporary(const char *name)
+{
+    static const char digits[] = "0123456789", end[] = ".tmp";
+    if (!qn_ends_with(name, end)) {
+        return false;
+    }
+    const char *dot = name + strlen(name) - strlen(end);
+    while (dot > name && dot[-1] != '.') {
+        dot--;
+    }
+    size_t process = strspn(dot, digits);
+    const char *n = dot + process + (dot[process] == '-');
+    size_t len = strspn(n, digits);
+    return dot > name && process > 0 && dot[process] == '-' && len > 0 &&
+           qn_str_eq(n + len, end);
+}
+
+/* Those that a crash cut short. */
 static enum qn_status remove_temporaries(const char *path, struct qn_err *err)
 {
     char **names = NULL;
     size_t n = 0;
     enum qn_status status = qn_dir_list(path, &names, &n, err);
     for (size_t i = 0; i < n; i++) {
-        if (status == QN_OK && qn_ends_with(names[i], ".tmp")) {
+        if (status == QN_OK && is_temporary(names[i])) {
             char *file = qn_path_join(path, names[i]);
             status = qn_remove_tree(file, err);
             free(file);

@@ -346,6 +346,30 @@ static void opening_cuts_torn_lines_and_goes_on_behind_them(void **state)
     free(path);
 }
 
+/* What else is called so is somebody's. */
+static void opening_removes_temporary_files_and_no_others(void **state)
+{
+    static const char *const names[] = {
+        "a.tmp",        ".tmp",           "tmp",
+        "1-0.tmp",      "a.1-.tmp",       "a.-0.tmp",
+        "a.1-0x.tmp",   "a.x1-0.tmp",     "a.10.tmp",
+        "a.1-0.tmp.gz", "last.123-0.tmp", "b.7-12.tmp",
+    };
+    const size_t n = sizeof names / sizeof *names, n_stay = n - 2;
+    struct qn_run_dir *d = make_run(*state, "r");
+    char *path = qn_xstrdup(qn_run_dir_path(d));
+    qn_run_dir_close(d);
+    for (size_t i = 0; i < n; i++) {
+        put(path, names[i], "x");
+    }
+    assert_int_equal(qn_run_dir_open(path, &d, NULL), QN_OK);
+    for (size_t i = 0; i < n; i++) {
+        check_file(path, names[i], i < n_stay ? "x" : NULL);
+    }
+    qn_run_dir_close(d);
+    free(path);
+}
+
 static void opening_cuts_what_a_power_cut_left(void **state)
 {
     static const char with_zeros[] = "{\"step\":1}\n{\"st\0\0\0\0}\n\0\0\0";
@@ -532,6 +556,7 @@ int main(void)
         IN_SCRATCH(a_full_disk_leaves_whole_lines_and_the_last_checkpoint),
         IN_SCRATCH(lines_are_appended_whole),
         IN_SCRATCH(opening_cuts_torn_lines_and_goes_on_behind_them),
+        IN_SCRATCH(opening_removes_temporary_files_and_no_others),
         IN_SCRATCH(opening_cuts_what_a_power_cut_left),
         IN_SCRATCH(opening_leaves_damage_further_up_as_it_is),
         IN_SCRATCH(a_run_without_some_files_can_be_opened),
