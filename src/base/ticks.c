@@ -172,6 +172,14 @@ void qn_axis_steps(struct qn_axis *a, double lo, double hi, int max_ticks)
     multiples(a, fmax(1, nice_step((a->hi - a->lo) / max_ticks)));
 }
 
+void qn_axis_between(struct qn_axis *a, double lo, double hi, double least,
+                     int max_ticks)
+{
+    *a = (struct qn_axis){.lo = clamp(lo), .hi = clamp(hi)};
+    max_ticks = max_ticks > 1 ? max_ticks : 1;
+    multiples(a, fmax(least, nice_step((a->hi - a->lo) / max_ticks)));
+}
+
 double qn_axis_place(const struct qn_axis *a, double v)
 {
     if (a->log) {

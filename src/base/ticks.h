@@ -24,6 +24,10 @@ void qn_axis_values(struct qn_axis *a, double lo, double hi, bool log,
 void qn_axis_shares(struct qn_axis *a, double lo, double hi, int max_ticks);
 /* Steps: the end is rounded up to a number that looks round. */
 void qn_axis_steps(struct qn_axis *a, double lo, double hi, int max_ticks);
+/* The ends as they are, lo < hi, with ticks at round numbers between them, no
+ * closer than 'least' (0: as close as it takes). */
+void qn_axis_between(struct qn_axis *a, double lo, double hi, double least,
+                     int max_ticks);
 /* 0 at lo, 1 at hi; beyond for values outside. */
 double qn_axis_place(const struct qn_axis *a, double v);
 const char *qn_axis_label(const struct qn_axis *a, int i, char *buf,

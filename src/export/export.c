@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "export/figures.h"
 #include "export/files.h"
 
 #include <stdlib.h>
@@ -18,6 +19,8 @@ static const struct {
     [QN_EXPORT_JSONL] = {"jsonl", qn_export_jsonl},
     [QN_EXPORT_SAFETENSORS] = {"safetensors", qn_export_weights},
     [QN_EXPORT_TFEVENTS] = {"tfevents", qn_export_events},
+    [QN_EXPORT_SVG] = {"svg", qn_export_svg},
+    [QN_EXPORT_PNG] = {"png", qn_export_png},
 };
 
 const char *qn_export_format_name(enum qn_export_format format)
@@ -171,6 +174,16 @@ static enum qn_status check_place(const char *to, size_t there,
     return status;
 }
 
+/* Whether a format that was not asked for by name has nothing to write: no
+ * weights, no figures yet, or a build that makes no PNG. */
+static bool is_left_out(int format, enum qn_status status)
+{
+    bool drawn = format == QN_EXPORT_SVG || format == QN_EXPORT_PNG;
+    return (status == QN_ENOTFOUND &&
+            (drawn || format == QN_EXPORT_SAFETENSORS)) ||
+           (status == QN_ESTATE && format == QN_EXPORT_PNG);
+}
+
 /* set 0: all that there is. */
 static enum qn_status fill(struct qn_export_files *x, unsigned set,
                            struct qn_err *no_weights, struct qn_err *err)
@@ -181,8 +194,8 @@ static enum qn_status fill(struct qn_export_files *x, unsigned set,
             continue;
         }
         enum qn_status status = formats[i].write(x, &why);
-        if (i == QN_EXPORT_SAFETENSORS && set == 0 && status == QN_ENOTFOUND) {
-            *no_weights = why;
+        if (set == 0 && is_left_out(i, status)) {
+            *no_weights = i == QN_EXPORT_SAFETENSORS ? why : *no_weights;
         } else if (status != QN_OK) {
             return qn_fail(err, status, "%s", why.text);
         }
@@ -216,6 +229,10 @@ static enum qn_status export_into(struct qn_export_files *x, unsigned set,
         qn_new_file_close(x->file[i]);
     }
     free(x->file);
+    if (x->figures != NULL) {
+        qn_figures_free(x->figures);
+        free(x->figures);
+    }
     made.path = x->path;
     made.n = x->n;
     if (status == QN_OK) {

@@ -13,6 +13,8 @@ enum qn_export_format {
     QN_EXPORT_JSONL,
     QN_EXPORT_SAFETENSORS,
     QN_EXPORT_TFEVENTS,
+    QN_EXPORT_SVG,
+    QN_EXPORT_PNG,
     QN_N_EXPORT_FORMATS
 };
 const char *qn_export_format_name(enum qn_export_format format);

@@ -6,13 +6,16 @@
 #include "base/file.h"
 #include "train/metrics_read.h"
 
+struct qn_figure_list;
+
 struct qn_export_files {
     const char *run; /* the folder of the run; borrowed */
     const char *to;  /* the folder that is written into; borrowed */
     char **path;
     struct qn_new_file **file;
     int n, room;
-    struct qn_metrics *metrics; /* owned; NULL until somebody asks for it */
+    struct qn_metrics *metrics;     /* owned; NULL until somebody asks for it */
+    struct qn_figure_list *figures; /* owned; NULL until they are drawn */
 };
 
 /* A file named so in 'to', owned by x. */
@@ -31,5 +34,9 @@ enum qn_status qn_export_jsonl(struct qn_export_files *x, struct qn_err *err);
 /* QN_ENOTFOUND when the run has no checkpoint, before a file was added. */
 enum qn_status qn_export_weights(struct qn_export_files *x, struct qn_err *err);
 enum qn_status qn_export_events(struct qn_export_files *x, struct qn_err *err);
+/* QN_ENOTFOUND when there is nothing to draw, QN_ESTATE when this build cannot
+ * write PNG; both before a file was added. */
+enum qn_status qn_export_svg(struct qn_export_files *x, struct qn_err *err);
+enum qn_status qn_export_png(struct qn_export_files *x, struct qn_err *err);
 
 #endif

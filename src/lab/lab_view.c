@@ -158,10 +158,5 @@ const struct qn_stats_record *qn_lab_stats(const struct qn_lab *lab,
 
 const char *qn_lab_quantity_title(enum qn_quantity what)
 {
-    static const char *const titles[QN_N_QUANTITIES] = {
-        [QN_CELL] = "cell states c",     [QN_CANDIDATE] = "candidates z",
-        [QN_OUTPUT] = "outputs h",       [QN_FORGET] = "forget gates f",
-        [QN_OUTGATE] = "output gates o",
-    };
-    return titles[what];
+    return qn_quantity_title(what);
 }

@@ -333,6 +333,16 @@ const char *qn_quantity_name(enum qn_quantity what)
     return quantities[what];
 }
 
+const char *qn_quantity_title(enum qn_quantity what)
+{
+    static const char *const titles[QN_N_QUANTITIES] = {
+        [QN_CELL] = "cell states c",     [QN_CANDIDATE] = "candidates z",
+        [QN_OUTPUT] = "outputs h",       [QN_FORGET] = "forget gates f",
+        [QN_OUTGATE] = "output gates o",
+    };
+    return titles[what];
+}
+
 bool qn_quantity_parse(const char *name, enum qn_quantity *out)
 {
     for (int i = 0; i < QN_N_QUANTITIES; i++) {

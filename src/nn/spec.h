@@ -148,6 +148,8 @@ enum qn_reading qn_spec_reading(const struct qn_spec *spec);
 
 /* "c", "z", "h", "f", "o": as stats.of names them. */
 const char *qn_quantity_name(enum qn_quantity what);
+/* "cell states c", "forget gates f", ... */
+const char *qn_quantity_title(enum qn_quantity what);
 /* false: there is none of that name. */
 bool qn_quantity_parse(const char *name, enum qn_quantity *out);
 

@@ -2,6 +2,7 @@
 #include "../store/make_run.h"
 
 #include "base/clock.h"
+#include "export/draw.h"
 #include "export/export.h"
 
 #include <fcntl.h>
@@ -177,21 +178,45 @@ static void word_vectors_come_with_the_weights(void **state)
     check_file(p->to, "vectors.safetensors", "vectors");
 }
 
+/* The files' names, each with a blank behind it, in two pieces. */
+static void check_list(const struct qn_exported *e, const char *first,
+                       const char *rest)
+{
+    struct qn_str names = {0};
+    for (int i = 0; i < e->n; i++) {
+        qn_str_addf(&names, "%s ", qn_path_base(e->path[i]));
+        assert_true(qn_path_exists(e->path[i]));
+    }
+    size_t len = strlen(first);
+    assert_int_equal(strncmp(names.text, first, len), 0);
+    assert_string_equal(names.text + len, rest);
+    qn_str_free(&names);
+}
+
 static void without_a_checkpoint_there_are_numbers_but_no_weights(void **state)
 {
     struct place *p = *state;
     struct qn_err err = {""};
     struct qn_exported e;
+    int n = qn_draw_has_png() ? 19 : 13;
+    put(p->run, "spec.json", "{\"name\":\"t\",\"data\":{\"train\":\"x\"}}");
     assert_int_equal(export_to(p, p->to, "csv,safetensors", &err),
                      QN_ENOTFOUND);
     assert_non_null(strstr(err.text, "checkpoint"));
     assert_false(qn_path_exists(p->to));
     assert_int_equal(qn_export(p->run, p->to, 0, &e, NULL), QN_OK);
-    assert_int_equal(e.n, 7);
+    assert_int_equal(e.n, n);
     assert_string_equal(e.no_weights.text, err.text);
+    check_list(&e,
+               "metrics.csv evals.csv stats.csv metrics.jsonl "
+               "events.jsonl stats.jsonl events.out.tfevents.quern "
+               "loss.svg shares.svg histogram-c.svg heatmap-c.svg "
+               "histogram-f.svg heatmap-f.svg ",
+               qn_draw_has_png()
+                   ? "loss.png shares.png histogram-c.png heatmap-c.png "
+                     "histogram-f.png heatmap-f.png "
+                   : "");
     qn_exported_free(&e);
-    check_names(p->to, "evals.csv events.jsonl events.out.tfevents.quern "
-                       "metrics.csv metrics.jsonl stats.csv stats.jsonl");
 }
 
 static void files_of_the_same_name_are_replaced_and_others_stay(void **state)
@@ -385,7 +410,7 @@ static void a_list_of_formats_is_checked(void **state)
         assert_int_equal(set, 99);
     }
     assert_string_equal(err.text, "there is no format '', only csv, jsonl, "
-                                  "safetensors, tfevents");
+                                  "safetensors, tfevents, svg, png");
 }
 
 #define TEST(name)                                                             \
