@@ -47,7 +47,8 @@ enum qn_note_kind {
     QN_NOTE_RESUME,
     QN_NOTE_NAN,      /* text = what was not finite */
     QN_NOTE_SPIKE,    /* text = the loss and what is usual */
-    QN_NOTE_ROLLBACK, /* step = the checkpoint's, text = why and what changed */
+    QN_NOTE_ROLLBACK, /* step = the checkpoint's, from, text = why and what
+                         changed */
     QN_NOTE_REPLY,    /* answer to a request: ticket, status, text or numbers */
     QN_NOTE_DONE,     /* all steps, or stop.after */
     QN_NOTE_STOPPED,  /* asked to stop */
@@ -68,6 +69,7 @@ struct qn_judgement {
 struct qn_note {
     enum qn_note_kind kind;
     int64_t step;
+    int64_t from; /* of a rollback: the step that was not applied */
     double epoch;
     enum qn_split split;
     enum qn_reading reading; /* what people compare the run by */

@@ -63,6 +63,19 @@ void qn_optim_fini(struct qn_optim *o)
     release(o->be, &o->v);
 }
 
+static void clear(struct qn_backend *be, struct qn_tensor moment)
+{
+    if (moment.buffer != NULL) {
+        be->ops->fill(be, moment, 0.0f);
+    }
+}
+
+void qn_optim_clear(struct qn_optim *o)
+{
+    clear(o->be, o->m);
+    clear(o->be, o->v);
+}
+
 double qn_optim_rate(const struct qn_spec *spec, int64_t epoch)
 {
     int64_t full = spec->optim.decay_after > 0 ? spec->optim.decay_after : 1;

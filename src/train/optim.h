@@ -17,6 +17,8 @@ enum qn_status qn_optim_init(struct qn_optim *o, struct qn_backend *be,
                              struct qn_err *err);
 void qn_optim_fini(struct qn_optim *o); /* a zeroed one is fine */
 
+void qn_optim_clear(struct qn_optim *o); /* zero moments again */
+
 /* The learning rate in an epoch, the first being 1: optim.lr times optim.decay
  * for every epoch after number optim.decay_after, which unset is the first. */
 double qn_optim_rate(const struct qn_spec *spec, int64_t epoch);

@@ -94,6 +94,7 @@ static enum qn_status compute(struct qn_trainer *t, struct made *out,
     ops->grad_norm(t->be, grads);
     struct qn_update update =
         qn_optim_update(spec, t->at.epoch + 1, t->at.updates + 1);
+    update.most_loss = qn_trainer_most_loss(t);
     ops->update(t->be, &update, qn_model_trained(t->model), grads, t->optim.m,
                 t->optim.v);
     out->lr = update.lr;
@@ -102,14 +103,14 @@ static enum qn_status compute(struct qn_trainer *t, struct made *out,
 }
 
 /* On to the next segment; at an epoch's end the streams start anew, documents
- * after every segment. A step that was not finite leaves all as it was before
+ * after every segment. A step that was not applied leaves all as it was before
  * it, the running statistics and the carried state included: the next segment
  * then follows an older one, which is better than NaN for ever. */
-static void advance(struct qn_trainer *t, bool finite)
+static void advance(struct qn_trainer *t, const struct qn_step_result *result)
 {
     t->at.step++;
-    if (finite) {
-        t->at.updates++;
+    if (qn_step_applied(result)) {
+        qn_trainer_count_update(t, result);
         qn_pass_carry(t->pass);
     }
     t->at.segment++;
@@ -184,13 +185,16 @@ static enum qn_status train(struct qn_trainer *t, struct qn_err *err)
     if (status != QN_OK) {
         return fail(t, status, why.text, err);
     }
-    advance(t, result->finite);
+    advance(t, result);
     qn_speed_add(&t->speed, made.symbols, lap(t, &mark));
     report(t, &made);
     qn_trainer_note_trouble(t, result);
-    qn_trainer_do_due(t);
+    if (!t->rollback.owed) { /* what is due then is not */
+        qn_trainer_do_due(t);
+    }
     (void)lap(t, &mark);
-    return qn_trainer_react(t, result, err);
+    qn_trainer_react(t, result);
+    return QN_OK;
 }
 
 /* Put the best weights into the model, for what is asked of it after the end,
@@ -292,7 +296,7 @@ enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
     if (qn_trainer_ended(t)) {
         return QN_OK;
     }
-    if (save) {
+    if (save && !t->rollback.owed) {
         /* First what must not be lost: the evaluation may take long, and the
          * person or the system may lose patience. */
         enum qn_status status = qn_trainer_save_once(t, err);
@@ -318,6 +322,11 @@ enum qn_status qn_trainer_checkpoint(struct qn_trainer *t, struct qn_err *err)
 {
     if (qn_trainer_ended(t)) {
         return qn_fail(err, QN_ESTATE, "run %s has ended", qn_trainer_id(t));
+    }
+    if (t->rollback.owed) {
+        return qn_fail(err, QN_ESTATE,
+                       "run %s goes back to an earlier step first",
+                       qn_trainer_id(t));
     }
     return qn_trainer_save(t, err);
 }

@@ -62,6 +62,9 @@ static enum qn_status write_owed(struct qn_trainer *t, struct qn_err *err)
     if (status == QN_OK && t->checkpoint_owed) {
         status = qn_trainer_save(t, err);
     }
+    if (status == QN_OK && t->rollback.owed) {
+        status = qn_trainer_roll_back(t, err);
+    }
     return status == QN_OK ? write_lines(t, err) : status;
 }
 

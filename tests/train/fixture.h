@@ -77,6 +77,8 @@ void assert_same_file(const char *run_a, const char *run_b, int64_t step,
                       const char *file);
 /* Both files of this step's checkpoints, and the losses of all steps. */
 void assert_same_training(const char *run_a, const char *run_b, int64_t step);
+/* Tensors of more than a counter are the same in two checkpoints of a run. */
+void assert_same_arrays(const char *run, int64_t from, int64_t to);
 /* Losses of steps 1.. as recorded, at most n; returns how many there are. */
 int recorded_losses(const char *run, double *loss, int n);
 /* Lines of events.jsonl with this event. */

@@ -2,7 +2,6 @@
 #include "fixture.h"
 
 #include "base/mem.h"
-#include "base/safetensors.h"
 #include "base/str.h"
 #include "train/trainer_self.h"
 
@@ -35,36 +34,6 @@ static void write_weights(struct qn_trainer *t, const float *w)
 static void spoil_weights(struct qn_trainer *t)
 {
     t->be->ops->fill(t->be, qn_model_weights(t->model), NAN);
-}
-
-/* Tensors of more than a counter, in both files of two checkpoints. */
-static void assert_same_arrays(const char *run, int from, int to)
-{
-    static const char *const files[] = {"model", "state"};
-    for (int i = 0; i < 2; i++) {
-        struct qn_st_file *a, *b;
-        struct qn_err err;
-        char *path = qn_xasprintf("%s/checkpoints/%d/%s.safetensors", run, from,
-                                  files[i]);
-        assert_int_equal(qn_st_open(path, &a, &err), QN_OK);
-        free(path);
-        path =
-            qn_xasprintf("%s/checkpoints/%d/%s.safetensors", run, to, files[i]);
-        assert_int_equal(qn_st_open(path, &b, &err), QN_OK);
-        free(path);
-        for (size_t k = 0; k < qn_st_n_tensors(a); k++) {
-            const struct qn_st_tensor *x = qn_st_at(a, k);
-            const struct qn_st_tensor *y = qn_st_find(b, x->name);
-            size_t n = qn_st_count(x);
-            assert_non_null(y);
-            assert_int_equal(qn_st_count(y), n);
-            for (size_t e = 0; n > 1 && e < n; e++) {
-                assert_true(qn_st_value(x, e) == qn_st_value(y, e));
-            }
-        }
-        qn_st_close(a);
-        qn_st_close(b);
-    }
 }
 
 static void a_loss_that_is_not_finite_pauses(void **state)

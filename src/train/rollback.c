@@ -1,0 +1,204 @@
+/* rollback.c - back to the last good checkpoint after a step that was not
+ * applied, with half the learning rate.
+ *
+ * A crash on the way loses nothing and changes nothing: until the segment line
+ * is written the run ends before the step that was not applied, and a resume
+ * comes to it, and here, again. */
+#include "train/trainer_self.h"
+
+#include "base/str.h"
+#include "store/line.h"
+#include "store/parent.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More ways back to one step than this change nothing any more: the learning
+ * rate is a 256th of what it was. */
+#define MOST_ROLLBACKS 8
+
+/* Where to go back to. */
+struct target {
+    char *folder; /* of the checkpoint; NULL: the weights of step 0 */
+    int64_t step;
+    int before; /* rollbacks to this step so far */
+};
+
+/* What the run's own lines say of rollbacks to a step, and of step 0. */
+struct look {
+    int64_t step;
+    int rollbacks;
+    bool saved_start; /* a checkpoint of step 0 was made, as an import does */
+};
+
+static bool look_at(void *user, const json_t *line)
+{
+    struct look *l = user;
+    const char *event = qn_line_text(line, "event");
+    int64_t step = qn_line_int(line, "step");
+    l->rollbacks += qn_str_eq(event, "rollback") && step == l->step;
+    l->saved_start |= qn_str_eq(event, "checkpoint") && step == 0;
+    return true;
+}
+
+/* Weights from the seed are where this run began: neither a fork nor an import,
+ * whose own beginning would have been found were it good. */
+static bool began_from_seed(const char *run, const struct look *look)
+{
+    struct qn_parent parent;
+    enum qn_status status = qn_parent_read(run, &parent, NULL);
+    return !look->saved_start &&
+           (status == QN_ENOTFOUND || (status == QN_OK && parent.step == 0));
+}
+
+static enum qn_status find_target(const struct qn_trainer *t,
+                                  struct target *out, struct qn_err *err)
+{
+    const char *run = qn_run_dir_path(t->dir);
+    struct qn_err why;
+    *out = (struct target){NULL, 0, 0};
+    enum qn_status found = qn_run_dir_find_checkpoint(
+        run, "last_good", &out->folder, &out->step, &why);
+    if (found != QN_OK && found != QN_ENOTFOUND) {
+        return qn_fail(err, found, "%s", why.text);
+    }
+    struct look look = {.step = out->step};
+    enum qn_status status =
+        qn_run_dir_lines(run, QN_EVENTS, look_at, &look, err);
+    if (status == QN_OK && found != QN_OK && !began_from_seed(run, &look)) {
+        status = qn_fail(err, QN_ENOTFOUND,
+                         "%s, and no checkpoint is good to go back to",
+                         t->rollback.why);
+    }
+    out->before = look.rollbacks;
+    return status;
+}
+
+/* Weights, moments, counters and carried state; the time that was spent stays
+ * spent. */
+static enum qn_status load(struct qn_trainer *t, const struct target *target,
+                           struct qn_err *err)
+{
+    if (target->folder == NULL) {
+        t->at = qn_progress_zero();
+        t->checkpoint_step = -1;
+        t->checkpoint_evals = 0;
+        qn_optim_clear(&t->optim);
+        qn_pass_restart(t->pass);
+    }
+    enum qn_status status =
+        qn_trainer_load(t, target->folder, target->step, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    t->own_evals = 0;
+    t->checkpoint_owed = false;
+    if (t->measured.step > target->step) {
+        t->measured.step = -1;
+    }
+    return QN_OK;
+}
+
+/* The folder and the history: they go on from this step. */
+static enum qn_status go_back(struct qn_trainer *t, const struct target *target,
+                              struct qn_err *err)
+{
+    enum qn_status status = load(t, target, err);
+    if (status == QN_OK) {
+        status = qn_run_dir_correct_best(t->dir, t->at.best_step, err);
+    }
+    if (status == QN_OK) {
+        status = qn_run_dir_rewind(t->dir, target->step, err);
+    }
+    if (status == QN_OK) {
+        status = qn_trainer_rewind(t, target->step, err);
+    }
+    if (status == QN_OK) {
+        t->before = qn_trainer_moment(t);
+        qn_trainer_find_left_out(t);
+    }
+    return status;
+}
+
+static enum qn_status halve_rate(struct qn_trainer *t, struct qn_err *err)
+{
+    char half[40];
+    (void)qn_format_double(half, sizeof half, t->spec.optim.lr / 2);
+    return qn_trainer_set(t, "optim.lr", half, err);
+}
+
+static void tell_rollback(struct qn_trainer *t)
+{
+    int64_t from = t->rollback.from;
+    struct qn_json *line = qn_record_begin(t->record, "rollback", t->at.step);
+    qn_json_kint(line, "from", from);
+    qn_json_kstring(line, "why", t->rollback.why);
+    qn_record_end(t->record);
+    struct qn_str text = {0};
+    qn_str_addf(&text,
+                "back from step %lld at half the learning rate, %.6g: %s",
+                (long long)from, t->spec.optim.lr, t->rollback.why);
+    struct qn_note note = {
+        .kind = QN_NOTE_ROLLBACK, .from = from, .seconds = t->seconds};
+    qn_trainer_note(t, &note, text.text);
+    qn_str_free(&text);
+}
+
+static enum qn_status give_up(struct qn_trainer *t, const struct target *target,
+                              struct qn_err *err)
+{
+    return qn_fail(err, QN_ESTATE,
+                   "%s, although %d rollbacks to step %lld have brought "
+                   "optim.lr down to %.4g",
+                   t->rollback.why, target->before, (long long)target->step,
+                   t->spec.optim.lr);
+}
+
+/* All of it but waiting for the disk. */
+static enum qn_status roll_back(struct qn_trainer *t, struct qn_err *err)
+{
+    struct target target;
+    enum qn_status status = find_target(t, &target, err);
+    if (status == QN_OK && target.before >= MOST_ROLLBACKS) {
+        status = give_up(t, &target, err);
+    }
+    if (status != QN_OK) {
+        /* Nothing has been changed: a person may let it go on as it is. */
+        t->rollback.owed = status == QN_EIO;
+        free(target.folder);
+        return status;
+    }
+    status = go_back(t, &target, err);
+    if (status == QN_OK) {
+        status = halve_rate(t, err);
+    }
+    if (status == QN_OK) {
+        t->rollback.owed = false;
+        tell_rollback(t);
+    }
+    free(target.folder);
+    return status;
+}
+
+enum qn_status qn_trainer_roll_back(struct qn_trainer *t, struct qn_err *err)
+{
+    struct qn_err why;
+    /* What is on its way may be where to go, and would come behind it. */
+    enum qn_status status = qn_trainer_settle(t, &why);
+    if (status == QN_OK) {
+        status = qn_record_flush(t->record, &why);
+    }
+    if (status == QN_OK) {
+        status = roll_back(t, &why);
+    }
+    if (status == QN_OK) {
+        return QN_OK;
+    }
+    if (status == QN_EIO) {
+        qn_trainer_wait_for_disk(t, why.text);
+    } else {
+        qn_trainer_pause(t, why.text);
+    }
+    return qn_fail(err, status, "%s", why.text);
+}
