@@ -3,13 +3,13 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "data/source.h"
 #include "model/checkpoint.h"
 #include "store/store.h"
 #include "train/history.h"
 #include "train/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,12 +21,13 @@ static const char *backend_name(const struct qn_train_env *env)
 
 struct qn_code qn_trainer_code(const struct qn_trainer *t)
 {
-    bool has_vectors = qn_corpus_vectors(t->corpus) != NULL;
+    const float *vectors = qn_corpus_vectors(t->corpus);
     return (struct qn_code){
         .backend = backend_name(&t->env),
         .threads = t->spec.threads,
         .corpus = t->corpus,
-        .n_vectors = has_vectors ? qn_model_vectors(t->model).count : 0,
+        .vectors = vectors,
+        .n_vectors = vectors != NULL ? qn_model_vectors(t->model).count : 0,
     };
 }
 
@@ -159,19 +160,76 @@ static void keep_paths(struct qn_trainer *t)
     free(vectors);
 }
 
+/* A new folder, and what it holds from the start. */
+struct contents {
+    struct qn_trainer *t;
+    const struct qn_parent *parent;
+    struct qn_code code;
+    float *read; /* word vectors, when they are read back from the model */
+};
+
 /* Word vectors stay with the run: their file may be large, and gone one day. */
 static enum qn_status write_vectors(void *user, const char *folder,
                                     struct qn_err *err)
 {
-    const struct qn_trainer *t = user;
-    const float *vectors = qn_corpus_vectors(t->corpus);
-    if (vectors == NULL) {
+    const struct contents *c = user;
+    if (c->code.vectors == NULL) {
         return QN_OK;
     }
     char *path = qn_path_join(folder, QN_VECTORS_FILE);
-    enum qn_status status = qn_vectors_save(
-        path, vectors, qn_model_vocab(t->model), t->spec.model.embed, err);
+    enum qn_status status =
+        qn_vectors_save(path, c->code.vectors, qn_model_vocab(c->t->model),
+                        c->t->spec.model.embed, err);
     free(path);
+    return status;
+}
+
+/* A run that comes from another one has the word vectors of that one, which are
+ * in the model and no longer in the corpus. */
+static enum qn_status find_vectors(struct contents *c, struct qn_err *err)
+{
+    struct qn_backend *be = c->t->be;
+    struct qn_tensor table = qn_model_vectors(c->t->model);
+    c->code = qn_trainer_code(c->t);
+    if (table.buffer == NULL || c->code.vectors != NULL) {
+        return QN_OK;
+    }
+    c->read = qn_try_big(table.count, sizeof *c->read);
+    if (c->read == NULL) {
+        return qn_fail(err, QN_ENOMEM, "no memory for %zu word vectors",
+                       table.count / (size_t)c->t->spec.model.embed);
+    }
+    c->code.vectors = c->read;
+    c->code.n_vectors = table.count;
+    return be->ops->read(be, table, c->read, err);
+}
+
+static enum qn_status create_dir(struct contents *c, struct qn_run_dir **dir,
+                                 struct qn_err *err)
+{
+    struct qn_trainer *t = c->t;
+    struct qn_json spec = {0}, code = {0}, parent = {0};
+    struct qn_str vocab = {0};
+    qn_spec_json(&t->spec, &spec);
+    qn_code_json(&c->code, &code);
+    qn_vocab_text(qn_corpus_vocab(t->corpus), &vocab);
+    if (c->parent != NULL) {
+        qn_parent_json(c->parent, &parent);
+    }
+    struct qn_run_files files = {
+        .name = t->spec.name,
+        .spec_json = spec.text.text,
+        .vocab_txt = vocab.text ? vocab.text : "",
+        .code_json = code.text.text,
+        .parent_json = parent.text.text,
+        .more = write_vectors,
+        .user = c,
+    };
+    enum qn_status status = qn_run_dir_create(t->env.store, &files, dir, err);
+    qn_json_free(&spec);
+    qn_json_free(&code);
+    qn_json_free(&parent);
+    qn_str_free(&vocab);
     return status;
 }
 
@@ -183,38 +241,28 @@ enum qn_status qn_trainer_take_dir(struct qn_trainer *t, struct qn_run_dir *dir,
     return qn_saver_new(t->model, &t->optim, t->pass, dir, &t->saver, err);
 }
 
-enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err)
+enum qn_status qn_trainer_make_dir(struct qn_trainer *t,
+                                   const struct qn_parent *parent,
+                                   struct qn_err *err)
 {
-    struct qn_json spec = {0};
-    struct qn_json code_json = {0};
-    struct qn_str vocab = {0};
-    struct qn_code code = qn_trainer_code(t);
+    struct contents c = {.t = t, .parent = parent};
+    struct qn_run_dir *dir;
     keep_paths(t);
     char *name = qn_store_fresh_name(t->env.store, t->spec.name);
-    (void)snprintf(t->spec.name, sizeof t->spec.name, "%s", name);
+    qn_copy_text(t->spec.name, sizeof t->spec.name, name);
     free(name);
-    qn_spec_json(&t->spec, &spec);
-    qn_code_json(&code, &code_json);
-    qn_vocab_text(qn_corpus_vocab(t->corpus), &vocab);
-    struct qn_run_files files = {
-        .name = t->spec.name,
-        .spec_json = spec.text.text,
-        .vocab_txt = vocab.text ? vocab.text : "",
-        .code_json = code_json.text.text,
-        .more = write_vectors,
-        .user = t,
-    };
-    struct qn_run_dir *dir;
-    enum qn_status status = qn_run_dir_create(t->env.store, &files, &dir, err);
+    enum qn_status status = find_vectors(&c, err);
     if (status == QN_OK) {
-        status = qn_trainer_take_dir(t, dir, err);
-        if (status != QN_OK) {
-            (void)qn_remove_tree(qn_run_dir_path(dir), NULL);
-        }
+        status = create_dir(&c, &dir, err);
     }
-    qn_json_free(&spec);
-    qn_json_free(&code_json);
-    qn_str_free(&vocab);
+    free(c.read);
+    if (status != QN_OK) {
+        return status;
+    }
+    status = qn_trainer_take_dir(t, dir, err);
+    if (status != QN_OK) {
+        (void)qn_remove_tree(qn_run_dir_path(dir), NULL);
+    }
     return status;
 }
 
@@ -252,13 +300,12 @@ enum qn_status qn_trainer_create(const struct qn_train_env *env,
         return status;
     }
     qn_model_init(t->model, (uint64_t)spec->seed);
-    status = qn_trainer_make_dir(t, err);
+    status = qn_trainer_make_dir(t, NULL, err);
     if (status != QN_OK) {
         qn_trainer_free(t);
         return status;
     }
-    (void)qn_record_begin(t->record, "start", 0);
-    qn_record_end(t->record);
+    qn_trainer_start(t, NULL);
     *out = t;
     return QN_OK;
 }

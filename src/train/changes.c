@@ -114,9 +114,9 @@ void qn_pending_json(const struct qn_pending *p, struct qn_json *out)
     qn_json_end_array(out);
 }
 
-/* A resume or rollback: what waited before it does no longer, but what it says
- * itself. */
-static void read_segment(struct qn_pending *p, const json_t *line)
+/* The start, a resume or a rollback: what waited before it does no longer, but
+ * what it says itself. */
+static void read_beginning(struct qn_pending *p, const json_t *line)
 {
     const json_t *later = json_object_get(line, "later");
     for (int i = p->n; i-- > 0;) {
@@ -150,9 +150,10 @@ static bool drop_waiting(struct qn_pending *p, int64_t step, const char *key,
 static bool read_line(void *user, const json_t *line)
 {
     struct qn_pending *p = user;
-    if (json_object_get(line, "segment") != NULL) {
-        read_segment(p, line);
-    } else if (qn_str_eq(qn_line_text(line, "event"), "set")) {
+    const char *event = qn_line_text(line, "event");
+    if (json_object_get(line, "segment") != NULL || qn_str_eq(event, "start")) {
+        read_beginning(p, line);
+    } else if (qn_str_eq(event, "set")) {
         int64_t step = qn_line_int(line, "step");
         const char *key = qn_line_text(line, "key");
         const char *value = qn_line_text(line, "value");

@@ -26,8 +26,7 @@ void qn_code_json(const struct qn_code *code, struct qn_json *out)
     }
     if (code->n_vectors > 0) {
         char sha256[65];
-        qn_sha256_hex(qn_corpus_vectors(code->corpus),
-                      code->n_vectors * sizeof(float), sha256);
+        qn_sha256_hex(code->vectors, code->n_vectors * sizeof(float), sha256);
         qn_json_kstring(out, "vectors", sha256);
     }
     qn_json_end_object(out);

@@ -19,7 +19,8 @@ struct qn_code {
     const char *backend;
     int threads; /* the logical split */
     const struct qn_corpus *corpus;
-    size_t n_vectors; /* numbers of the corpus's word vectors; 0: none */
+    const float *vectors; /* word vectors that are not trained; NULL: none */
+    size_t n_vectors;     /* their numbers */
 };
 
 void qn_code_json(const struct qn_code *code, struct qn_json *out);

@@ -7,9 +7,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-static enum qn_status read_spec(const char *run_path, struct qn_spec *out,
-                                struct qn_err *err)
+enum qn_status qn_spec_made(const char *run_path, struct qn_spec *out,
+                            struct qn_err *err)
 {
     struct qn_bytes text;
     enum qn_status status = qn_run_dir_read(run_path, "spec.json", &text, err);
@@ -18,7 +19,12 @@ static enum qn_status read_spec(const char *run_path, struct qn_spec *out,
     }
     status = qn_spec_parse(text.data, text.len, out, err);
     qn_bytes_free(&text);
-    return status == QN_OK ? QN_OK : qn_fail_in(err, status, run_path);
+    if (status != QN_OK) {
+        char *path = qn_path_join(run_path, "spec.json");
+        (void)qn_fail_in(err, status, path);
+        free(path);
+    }
+    return status;
 }
 
 enum qn_status qn_history_spec(const char *run_path, int64_t step,
@@ -27,7 +33,7 @@ enum qn_status qn_history_spec(const char *run_path, int64_t step,
 {
     struct qn_pending *changes = NULL;
     struct qn_spec spec;
-    enum qn_status status = read_spec(run_path, &spec, err);
+    enum qn_status status = qn_spec_made(run_path, &spec, err);
     if (status == QN_OK) {
         status = qn_history_changes(run_path, &changes, err);
     }

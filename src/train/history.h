@@ -50,6 +50,9 @@ bool qn_pending_take(struct qn_pending *p, int64_t step, struct qn_change *out);
 /* All of them as a JSON array, as a segment line has them. */
 void qn_pending_json(const struct qn_pending *p, struct qn_json *out);
 
+/* The spec with which a run was made: spec.json. */
+enum qn_status qn_spec_made(const char *run_path, struct qn_spec *out,
+                            struct qn_err *err);
 /* The spec of a run as it was after 'step' steps: spec.json and all changes up
  * to there. later: the changes after it, the caller's to free; NULL drops them.
  */

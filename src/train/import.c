@@ -98,12 +98,11 @@ enum qn_status qn_import_check(const char *weights_path,
 static enum qn_status write_run(struct qn_trainer *t, char **id,
                                 struct qn_err *err)
 {
-    enum qn_status status = qn_trainer_make_dir(t, err);
+    enum qn_status status = qn_trainer_make_dir(t, NULL, err);
     if (status != QN_OK) {
         return status;
     }
-    (void)qn_record_begin(t->record, "start", 0);
-    qn_record_end(t->record);
+    qn_trainer_start(t, NULL);
     status = qn_trainer_save(t, err);
     if (status == QN_OK) {
         (void)qn_record_begin(t->record, "done", 0);

@@ -1,14 +1,15 @@
 /* trainer_self.h - inside of a trainer, for the files that share it: build.c
  * puts one together, trainer.c steps it, after.c does what is due after a step,
  * resume.c, fork.c and import.c start from what a folder or a file holds,
- * replay.c makes recorded changes again, trouble.c and rollback.c deal with
- * steps that are not applied, save.c hands checkpoints to saver.c, which writes
- * them beside training, waiting.c pauses and waits for a disk. */
+ * replay.c makes recorded changes again, trouble.c deals with steps that are
+ * not applied, save.c hands checkpoints to saver.c, which writes them beside
+ * training, waiting.c pauses and waits for a disk. */
 #ifndef QN_TRAIN_TRAINER_SELF_H
 #define QN_TRAIN_TRAINER_SELF_H
 
 #include "data/feed.h"
 #include "model/model.h"
+#include "store/parent.h"
 #include "train/code.h"
 #include "train/optim.h"
 #include "train/record.h"
@@ -37,12 +38,9 @@ struct qn_trainer {
     struct qn_saver *saver;
     struct qn_pending *pending; /* changes to be made again; NULL: none */
     bool left_out; /* what was due after this step is due before the next */
-    int segment;   /* 1, 2, ...: see struct qn_step_record */
-    struct {
-        bool owed;     /* before the run goes on; no checkpoint until then */
-        int64_t from;  /* the step that was not applied */
-        char why[128]; /* and what was wrong with it */
-    } rollback;
+    int segment;                /* 1, 2, ...: see struct qn_step_record */
+    int rollbacks;              /* to rollback_step, one after the other */
+    int64_t rollback_step;
 
     struct qn_progress at; /* what checkpoints hold */
     /* The newest evaluation, of whatever occasion; its step is -1 before one.
@@ -73,8 +71,10 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
                                 const struct qn_sink *sink,
                                 struct qn_vocab *vocab, struct qn_trainer **out,
                                 struct qn_err *err);
-/* Make the folder of a new run. */
-enum qn_status qn_trainer_make_dir(struct qn_trainer *t, struct qn_err *err);
+/* Make the folder of a new run; parent: the run that it comes from, or NULL. */
+enum qn_status qn_trainer_make_dir(struct qn_trainer *t,
+                                   const struct qn_parent *parent,
+                                   struct qn_err *err);
 /* Take this folder, also on failure, and all that writes to it. */
 enum qn_status qn_trainer_take_dir(struct qn_trainer *t, struct qn_run_dir *dir,
                                    struct qn_err *err);
@@ -140,26 +140,13 @@ void qn_trainer_wait_for_disk(struct qn_trainer *t, const char *why);
 /* Evaluation, sample and checkpoint if due after this step. */
 void qn_trainer_do_due(struct qn_trainer *t);
 
-/* trouble.c: the mean loss above which the next step is a spike; 0: none is. */
-double qn_trainer_most_loss(const struct qn_trainer *t);
-/* It is finite and no spike. */
-bool qn_step_applied(const struct qn_step_result *result);
-/* Count a step that was applied. */
-void qn_trainer_count_update(struct qn_trainer *t,
-                             const struct qn_step_result *result);
-/* Tell that a step was not applied, if it was not; a rollback is owed then if
- * stop.nan wants one. */
+/* trouble.c: tell that a step was not applied, if it was not; */
 void qn_trainer_note_trouble(struct qn_trainer *t,
                              const struct qn_step_result *result);
-/* And do what stop.nan wants, after what is due. */
-void qn_trainer_react(struct qn_trainer *t,
-                      const struct qn_step_result *result);
-
-/* rollback.c: go back to the last good checkpoint, with half the learning rate.
- * What stands in the way pauses the run: a disk until it works, with the
- * rollback owed; that there is nothing to go back to, or that it was done too
- * often. */
-enum qn_status qn_trainer_roll_back(struct qn_trainer *t, struct qn_err *err);
+/* and do what stop.nan wants then, after what is due. */
+enum qn_status qn_trainer_react(struct qn_trainer *t,
+                                const struct qn_step_result *result,
+                                struct qn_err *err);
 
 /* resume.c: weights, moments, counters and carried state of this checkpoint
  * into the trainer, whose step must be 'step'. folder NULL: weights from the
@@ -172,6 +159,9 @@ enum qn_status qn_trainer_load(struct qn_trainer *t, const char *folder,
 enum qn_status qn_trainer_replay(struct qn_trainer *t, struct qn_err *err);
 /* Whether the run was stopped before it made an evaluation that was due. */
 void qn_trainer_find_left_out(struct qn_trainer *t);
+/* The first line of a new run's events; later: changes that it makes when it
+ * comes to their steps (taken; NULL: none). */
+void qn_trainer_start(struct qn_trainer *t, struct qn_pending *later);
 /* A new segment of the history from this step on, with the changes that were
  * made later (taken; NULL: none), which will be made again. */
 void qn_trainer_begin_segment(struct qn_trainer *t, int64_t from,
