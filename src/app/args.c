@@ -42,8 +42,8 @@ static const struct qn_option_info options[QN_N_OPTIONS] = {
     [QN_OPT_TO] = {0, "--to", "DIR", "folder to write into, made when missing",
                    NULL},
     [QN_OPT_FORMATS] = {0, "--formats", "LIST",
-                        "csv, jsonl, safetensors, tfevents, commas between; "
-                        "without it all",
+                        "csv, jsonl, safetensors, tfevents, svg, png, commas "
+                        "between; without it all",
                         NULL},
     [QN_OPT_ONLY] = {0, "--only", "WHAT", "train", NULL},
     [QN_OPT_INTERACTIVE] = {'i', "--interactive", NULL,

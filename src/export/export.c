@@ -84,6 +84,9 @@ void qn_exported_free(struct qn_exported *e)
 enum qn_status qn_export_add_file(struct qn_export_files *x, const char *name,
                                   struct qn_new_file **out, struct qn_err *err)
 {
+    if (x->asked != NULL && x->asked(x->user)) {
+        return qn_fail(err, QN_ESTOPPED, "the export was interrupted");
+    }
     char *path = qn_path_join(x->to, name);
     enum qn_status status = qn_new_file_open(path, out, err);
     if (status != QN_OK) {
@@ -243,10 +246,13 @@ static enum qn_status export_into(struct qn_export_files *x, unsigned set,
     return status;
 }
 
-enum qn_status qn_export(const char *run_path, const char *to, unsigned set,
-                         struct qn_exported *out, struct qn_err *err)
+enum qn_status qn_export_until(const char *run_path, const char *to,
+                               unsigned set, bool (*asked)(void *user),
+                               void *user, struct qn_exported *out,
+                               struct qn_err *err)
 {
-    struct qn_export_files x = {.run = run_path, .to = to};
+    struct qn_export_files x = {
+        .run = run_path, .to = to, .asked = asked, .user = user};
     size_t there = part_there(to);
     enum qn_status status = check_place(to, there, err);
     if (status != QN_OK) {
@@ -260,4 +266,10 @@ enum qn_status qn_export(const char *run_path, const char *to, unsigned set,
         remove_made(to, there);
     }
     return status;
+}
+
+enum qn_status qn_export(const char *run_path, const char *to, unsigned set,
+                         struct qn_exported *out, struct qn_err *err)
+{
+    return qn_export_until(run_path, to, set, NULL, NULL, out, err);
 }

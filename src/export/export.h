@@ -8,6 +8,8 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
+
 enum qn_export_format {
     QN_EXPORT_CSV,
     QN_EXPORT_JSONL,
@@ -40,5 +42,11 @@ void qn_exported_free(struct qn_exported *e);
  * a run's folder, whose files have the same names. */
 enum qn_status qn_export(const char *run_path, const char *to, unsigned formats,
                          struct qn_exported *out, struct qn_err *err);
+/* The same; asked(user) is polled before every file, on this thread, and true
+ * ends the export with QN_ESTOPPED and the folder as it was. */
+enum qn_status qn_export_until(const char *run_path, const char *to,
+                               unsigned formats, bool (*asked)(void *user),
+                               void *user, struct qn_exported *out,
+                               struct qn_err *err);
 
 #endif

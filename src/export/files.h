@@ -14,7 +14,9 @@ struct qn_export_files {
     char **path;
     struct qn_new_file **file;
     int n, room;
-    struct qn_metrics *metrics;     /* owned; NULL until somebody asks for it */
+    struct qn_metrics *metrics; /* owned; NULL until somebody asks for it */
+    bool (*asked)(void *user);  /* whether to end early; NULL: never */
+    void *user;
     struct qn_figure_list *figures; /* owned; NULL until they are drawn */
 };
 

@@ -523,6 +523,13 @@ const struct qn_lua_doc *qn_lua_run_docs(void)
          "are and known how many of them were read.",
          "run:classify(\"What a waste of a good cast.\").label",
          qn_lua_run_classify},
+        {"export",
+         "run:export{ to =, formats = } -> files | nil, message, code",
+         "Write the run as files of other programs into the folder to: some of "
+         "csv, jsonl, safetensors, tfevents, svg, png, or all that it has "
+         "something for. The answer lists their paths.",
+         "run:export{ to = \"figures\", formats = { \"svg\", \"png\" } }",
+         qn_lua_run_export},
         {NULL, NULL, NULL, NULL, NULL},
     };
     return docs;

@@ -47,6 +47,9 @@ int qn_lua_take_answer(lua_State *L, qn_ticket ticket, struct qn_note *note,
 /* --- lua_classify.c ------------------------------------------------------- */
 int qn_lua_run_classify(lua_State *L);
 
+/* --- lua_export.c --------------------------------------------------------- */
+int qn_lua_run_export(lua_State *L);
+
 /* --- lua_measure.c -------------------------------------------------------- */
 int qn_lua_run_measure(lua_State *L);
 /* The checkpoint option on top, best, last, a step or nil, as text ("" for
