@@ -1,9 +1,9 @@
 /* trainer_self.h - inside of a trainer, for the files that share it: build.c
  * puts one together, trainer.c steps it, after.c does what is due after a step,
  * resume.c, fork.c and import.c start from what a folder or a file holds,
- * replay.c makes recorded changes again, trouble.c deals with steps that are
- * not applied, save.c hands checkpoints to saver.c, which writes them beside
- * training, waiting.c pauses and waits for a disk. */
+ * replay.c makes recorded changes again, trouble.c and rollback.c deal with
+ * steps that are not applied, save.c hands checkpoints to saver.c, which writes
+ * them beside training, waiting.c pauses and waits for a disk. */
 #ifndef QN_TRAIN_TRAINER_SELF_H
 #define QN_TRAIN_TRAINER_SELF_H
 
@@ -38,9 +38,12 @@ struct qn_trainer {
     struct qn_saver *saver;
     struct qn_pending *pending; /* changes to be made again; NULL: none */
     bool left_out; /* what was due after this step is due before the next */
-    int segment;                /* 1, 2, ...: see struct qn_step_record */
-    int rollbacks;              /* to rollback_step, one after the other */
-    int64_t rollback_step;
+    int segment;   /* 1, 2, ...: see struct qn_step_record */
+    struct {
+        bool owed;     /* before the run goes on; no checkpoint until then */
+        int64_t from;  /* the step that was not applied */
+        char why[128]; /* and what was wrong with it */
+    } rollback;
 
     struct qn_progress at; /* what checkpoints hold */
     /* The newest evaluation, of whatever occasion; its step is -1 before one.
@@ -140,13 +143,26 @@ void qn_trainer_wait_for_disk(struct qn_trainer *t, const char *why);
 /* Evaluation, sample and checkpoint if due after this step. */
 void qn_trainer_do_due(struct qn_trainer *t);
 
-/* trouble.c: tell that a step was not applied, if it was not; */
+/* trouble.c: the mean loss above which the next step is a spike; 0: none is. */
+double qn_trainer_most_loss(const struct qn_trainer *t);
+/* It is finite and no spike. */
+bool qn_step_applied(const struct qn_step_result *result);
+/* Count a step that was applied. */
+void qn_trainer_count_update(struct qn_trainer *t,
+                             const struct qn_step_result *result);
+/* Tell that a step was not applied, if it was not; a rollback is owed then if
+ * stop.nan wants one. */
 void qn_trainer_note_trouble(struct qn_trainer *t,
                              const struct qn_step_result *result);
-/* and do what stop.nan wants then, after what is due. */
-enum qn_status qn_trainer_react(struct qn_trainer *t,
-                                const struct qn_step_result *result,
-                                struct qn_err *err);
+/* And do what stop.nan wants, after what is due. */
+void qn_trainer_react(struct qn_trainer *t,
+                      const struct qn_step_result *result);
+
+/* rollback.c: go back to the last good checkpoint, with half the learning rate.
+ * What stands in the way pauses the run: a disk until it works, with the
+ * rollback owed; that there is nothing to go back to, or that it was done too
+ * often. */
+enum qn_status qn_trainer_roll_back(struct qn_trainer *t, struct qn_err *err);
 
 /* resume.c: weights, moments, counters and carried state of this checkpoint
  * into the trainer, whose step must be 'step'. folder NULL: weights from the
