@@ -58,6 +58,10 @@ void qn_new_file_add(struct qn_new_file *f, const void *data, size_t len);
 enum qn_status qn_new_file_finish(struct qn_new_file *f, struct qn_err *err);
 /* Finish, when that is not done, and take the place of path. */
 enum qn_status qn_new_file_commit(struct qn_new_file *f, struct qn_err *err);
+/* All take their places or, where the file system has hard links, none: what
+ * was there before the first one is there again. */
+enum qn_status qn_new_files_commit(struct qn_new_file *const *files, int n,
+                                   struct qn_err *err);
 /* Without a commit nothing is left of it; NULL is fine. */
 void qn_new_file_close(struct qn_new_file *f);
 

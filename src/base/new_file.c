@@ -15,8 +15,10 @@
 
 struct qn_new_file {
     char *path, *temporary;
-    int fd;       /* -1 once finished */
-    bool renamed; /* the temporary is no longer there */
+    char *old;        /* a second name of what was at path, or NULL */
+    bool old_is_lost; /* it can have none */
+    int fd;           /* -1 once finished */
+    bool renamed;     /* the temporary is no longer there */
     enum qn_status status;
     struct qn_err err; /* of the first failure */
     size_t n_waiting;
@@ -68,6 +70,8 @@ enum qn_status qn_new_file_open(const char *path, struct qn_new_file **out,
     f->path = qn_xstrdup(path);
     f->temporary = temporary;
     f->fd = fd;
+    f->old = NULL;
+    f->old_is_lost = false;
     f->renamed = false;
     f->status = QN_OK;
     f->n_waiting = 0;
@@ -157,6 +161,50 @@ enum qn_status qn_new_file_commit(struct qn_new_file *f, struct qn_err *err)
     return sync_folder(f->path, err);
 }
 
+/* Give what is at path a second name, if something is. */
+static void keep_old(struct qn_new_file *f)
+{
+    char *old = qn_xasprintf("%s.%ld-old.tmp", f->path, (long)getpid());
+    (void)unlink(old);
+    f->old_is_lost = link(f->path, old) != 0 && errno != ENOENT;
+    if (qn_path_exists(old)) {
+        f->old = old;
+    } else {
+        free(old);
+    }
+}
+
+/* What was there before is there again. */
+static void take_back(struct qn_new_file *f)
+{
+    if (!f->renamed || f->old_is_lost) {
+        return;
+    }
+    if (f->old == NULL) {
+        (void)unlink(f->path);
+    } else if (rename(f->old, f->path) == 0) {
+        free(f->old);
+        f->old = NULL;
+    }
+}
+
+enum qn_status qn_new_files_commit(struct qn_new_file *const *files, int n,
+                                   struct qn_err *err)
+{
+    enum qn_status status = QN_OK;
+    for (int i = 0; i < n && status == QN_OK; i++) {
+        status = qn_new_file_finish(files[i], err);
+    }
+    for (int i = 0; i < n && status == QN_OK; i++) {
+        keep_old(files[i]);
+        status = qn_new_file_commit(files[i], err);
+    }
+    for (int i = 0; i < n && status != QN_OK; i++) {
+        take_back(files[i]);
+    }
+    return status;
+}
+
 void qn_new_file_close(struct qn_new_file *f)
 {
     if (f == NULL) {
@@ -168,6 +216,10 @@ void qn_new_file_close(struct qn_new_file *f)
     if (!f->renamed) {
         (void)unlink(f->temporary);
     }
+    if (f->old != NULL) {
+        (void)unlink(f->old);
+    }
+    free(f->old);
     free(f->temporary);
     free(f->path);
     free(f);

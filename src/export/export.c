@@ -206,18 +206,6 @@ static enum qn_status fill(struct qn_export_files *x, unsigned set,
     return QN_OK;
 }
 
-static enum qn_status commit(struct qn_export_files *x, struct qn_err *err)
-{
-    enum qn_status status = QN_OK;
-    for (int i = 0; i < x->n && status == QN_OK; i++) {
-        status = qn_new_file_finish(x->file[i], err);
-    }
-    for (int i = 0; i < x->n && status == QN_OK; i++) {
-        status = qn_new_file_commit(x->file[i], err);
-    }
-    return status;
-}
-
 /* Into a folder that is there. */
 static enum qn_status export_into(struct qn_export_files *x, unsigned set,
                                   struct qn_exported *out, struct qn_err *err)
@@ -226,7 +214,7 @@ static enum qn_status export_into(struct qn_export_files *x, unsigned set,
     enum qn_status status = fill(x, set, &made.no_weights, err);
     qn_export_free_metrics(x);
     if (status == QN_OK) {
-        status = commit(x, err);
+        status = qn_new_files_commit(x->file, x->n, err);
     }
     for (int i = 0; i < x->n; i++) {
         qn_new_file_close(x->file[i]);

@@ -157,6 +157,39 @@ static void pieces_of_a_new_file_come_in_their_order(void **state)
     free(path);
 }
 
+/* A folder in the place of the last one is what its rename fails at. */
+static void files_take_their_places_together_or_not_at_all(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct qn_new_file *f[3];
+    struct qn_err err;
+    char *old = in(state, "a"), *none = in(state, "b"), *last = in(state, "c");
+    put(old, "old", 3);
+    for (int i = 0; i < 3; i++) {
+        char *path = in(state, names[i]);
+        assert_int_equal(qn_new_file_open(path, &f[i], &err), QN_OK);
+        qn_new_file_add(f[i], "new", 3);
+        free(path);
+    }
+    assert_int_equal(mkdir(last, 0700), 0);
+    says(qn_new_files_commit(f, 3, &err), QN_EIO, &err, last);
+    holds(old, "old", 3);
+    assert_false(qn_path_exists(none));
+    for (int i = 0; i < 3; i++) {
+        qn_new_file_close(f[i]);
+    }
+    assert_int_equal(n_names(*state), 2);
+    assert_int_equal(qn_new_file_open(old, &f[0], &err), QN_OK);
+    qn_new_file_add(f[0], "new", 3);
+    assert_int_equal(qn_new_files_commit(f, 1, &err), QN_OK);
+    qn_new_file_close(f[0]);
+    holds(old, "new", 3);
+    assert_int_equal(n_names(*state), 2);
+    free(old);
+    free(none);
+    free(last);
+}
+
 static void a_new_file_without_a_commit_leaves_nothing(void **state)
 {
     char *path = in(state, "new");
@@ -566,6 +599,7 @@ int main(void)
         IN_SCRATCH(a_temporary_left_behind_is_not_in_the_way),
         IN_SCRATCH(long_files_are_whole),
         IN_SCRATCH(pieces_of_a_new_file_come_in_their_order),
+        IN_SCRATCH(files_take_their_places_together_or_not_at_all),
         IN_SCRATCH(a_new_file_without_a_commit_leaves_nothing),
         cmocka_unit_test(files_without_a_size_are_read_too),
         IN_SCRATCH(missing_files_and_folders_are_named),
