@@ -83,10 +83,13 @@ static void count_evaluation(struct qn_progress *at,
     at->eval_accuracy = e->accuracy;
 }
 
-/* Take an evaluation into the trainer and tell it. */
+/* Take an evaluation into the trainer and tell it. One that a stop has made
+ * already, and that its time has come for now, is on record. */
 static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
 {
     struct qn_progress *at = &t->at;
+    bool on_record =
+        t->measured.step == at->step && t->measured.loss == e->loss;
     t->measured.step = at->step;
     t->measured.loss = e->loss;
     t->measured.accuracy = e->accuracy;
@@ -96,7 +99,9 @@ static void take_evaluation(struct qn_trainer *t, const struct qn_evaluation *e)
         at->best_loss = e->loss;
         at->best_accuracy = e->accuracy;
     }
-    qn_record_eval(t->record, at->step, e);
+    if (!on_record) {
+        qn_record_eval(t->record, at->step, e);
+    }
     struct qn_note note = {
         .kind = QN_NOTE_EVAL,
         .split = e->split,

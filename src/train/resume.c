@@ -4,10 +4,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/checkpoint.h"
+#include "store/checkpoints.h"
 #include "store/parent.h"
 #include "train/history.h"
 #include "train/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,10 +272,22 @@ static enum qn_status mend_names(const struct qn_trainer *t,
                : status;
 }
 
+/* What a stop measured at this step is on record: it is not told twice. */
+static void know_measured(struct qn_trainer *t, const struct resume *r)
+{
+    struct qn_figures figures = qn_run_checkpoint_figures(r->path, r->step);
+    if (r->checkpoint != NULL && !isnan(figures.loss)) {
+        t->measured.step = r->step;
+        t->measured.loss = figures.loss;
+        t->measured.accuracy = figures.accuracy;
+    }
+}
+
 /* From here on the run is another one. */
 static void begin(struct qn_trainer *t, struct resume *r)
 {
     t->before = qn_trainer_moment(t);
+    know_measured(t, r);
     t->segment = r->history.segments;
     qn_trainer_begin_segment(t, r->step, r->later);
     r->later = NULL;
