@@ -7,7 +7,7 @@
  *   QN_FAULT_ERRNO  the number of the error
  *   QN_FAULT_SHORT  set: before a write fails, one writes half of its bytes
  *   QN_TEST_CLOCK   seconds by which the wall clock is wrong
- *   QN_TEST_HASTE   milliseconds at most that anybody waits who waits longer
+ *   QN_TEST_HASTE   set: who sleeps wakes at once, and the clock has gone on
  *
  * Numbers are counted over all threads. Reading, removing and closing work. */
 #define _GNU_SOURCE
@@ -247,13 +247,32 @@ int ftruncate(int fd, off_t len)
 
 /* ---------------------------------------------------------------- clock -- */
 
+#define SECOND 1000000000LL
+
+/* Nanoseconds that were slept through in no time. */
+static atomic_llong n_slept;
+
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     int result = (int)syscall(SYS_clock_gettime, clock, now);
     if (result == 0 && clock == CLOCK_REALTIME) {
         now->tv_sec += number("QN_TEST_CLOCK");
+    } else if (result == 0 && clock == CLOCK_MONOTONIC) {
+        long long ns = now->tv_nsec + atomic_load(&n_slept);
+        now->tv_sec += (time_t)(ns / SECOND);
+        now->tv_nsec = (long)(ns % SECOND);
     }
     return result;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    if (getenv("QN_TEST_HASTE") == NULL) {
+        return REAL(nanosleep)(wanted, left);
+    }
+    (void)atomic_fetch_add(&n_slept, wanted->tv_sec * SECOND + wanted->tv_nsec);
+    const struct timespec moment = {.tv_nsec = 1000000};
+    return REAL(nanosleep)(&moment, NULL);
 }
 
 time_t time(time_t *out)

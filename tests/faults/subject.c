@@ -129,17 +129,34 @@ char *file_text(const char *format, ...)
     return text;
 }
 
+static struct outcome outcome_of(const char *line)
+{
+    struct outcome o = {
+        .status = sh("{ timeout -k 5 60 %s %s; } >.out 2>.err </dev/null",
+                     QUERN, line)};
+    o.out = read_text(".out");
+    o.err = read_text(".err");
+    return o;
+}
+
+struct outcome tried_any(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = vtext(format, args);
+    va_end(args);
+    struct outcome o = outcome_of(line);
+    free(line);
+    return o;
+}
+
 struct outcome tried(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     char *line = vtext(format, args);
     va_end(args);
-    struct outcome o = {
-        .status = sh("{ timeout -k 5 60 %s %s; } >.out 2>.err </dev/null",
-                     QUERN, line)};
-    o.out = read_text(".out");
-    o.err = read_text(".err");
+    struct outcome o = outcome_of(line);
     if (o.status != 0 && o.status != 1) {
         fail_msg("quern %s: status %d%s\n%s", line, o.status,
                  o.status == 124 ? " (it did not end)" : "", o.err);
@@ -339,7 +356,7 @@ int n_missing(const struct qn_str *a, const struct qn_str *b)
 
 bool can_preload(void)
 {
-#ifdef QN_IS_SANITIZED
+#ifdef QN_SANITIZED
     return false;
 #else
     return true;

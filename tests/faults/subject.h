@@ -27,6 +27,8 @@ char *file_text(const char *format, ...) QN_PRINTF(1, 2);
 /* "quern <format>" that must end within a minute by itself: a test fails that
  * waits longer, that sees a signal, or a status other than 0 and 1. */
 struct outcome tried(const char *format, ...) QN_PRINTF(1, 2);
+/* The same, whatever the status: 124 when it did not end. */
+struct outcome tried_any(const char *format, ...) QN_PRINTF(1, 2);
 /* Whether it is one line that begins with "quern: " and steers no terminal. */
 bool is_one_sentence(const char *text);
 /* The same, in which the word stands; else the test fails. */

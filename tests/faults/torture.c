@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/safetensors.h"
+#include "store/run_dir.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -158,17 +159,26 @@ static void strike(struct torture *t, const struct blow *b)
 static void check_checkpoint(const struct torture *t, const char *run,
                              const char *which)
 {
-    char *step = file_text("%s/%s", run, which);
-    step[strcspn(step, "\n")] = '\0';
-    char *ours = qn_xasprintf("%s/checkpoints/%s/model.safetensors", run, step);
-    char *theirs =
-        qn_xasprintf("%s/checkpoints/%s/model.safetensors", t->calm, step);
-    if (step[0] != '\0' && qn_path_exists(theirs)) {
-        same_bytes(ours, theirs);
+    char *ours = NULL, *theirs = NULL, *name = qn_path_join(run, which);
+    int64_t step;
+    struct qn_err err;
+    bool there = qn_path_exists(name);
+    if (there &&
+        qn_run_dir_find_checkpoint(run, which, &ours, &step, &err) != QN_OK) {
+        fail_msg("%s", err.text);
     }
+    if (there) {
+        char *a = qn_path_join(ours, "model.safetensors");
+        theirs = qn_xasprintf("%s/checkpoints/%lld/model.safetensors", t->calm,
+                              (long long)step);
+        if (qn_path_exists(theirs)) {
+            same_bytes(a, theirs);
+        }
+        free(a);
+    }
+    free(name);
     free(theirs);
     free(ours);
-    free(step);
 }
 
 /* Whatever the blow, others can read what it left. */
