@@ -24,6 +24,8 @@ static const struct qn_option_info options[QN_N_OPTIONS] = {
                        "begin with the settings of a preset", NULL},
     [QN_OPT_CHECKPOINT] = {0, "--checkpoint", "WHICH",
                            "best (default), last, or a step", NULL},
+    [QN_OPT_FROM] = {0, "--from", "WHICH",
+                     "last (default), best, last_good, or a step", NULL},
     [QN_OPT_SPLIT] = {0, "--split", "SPLIT", "train, valid (default) or test",
                       NULL},
     [QN_OPT_TEXT] = {0, "--text", "FILE",

@@ -20,6 +20,7 @@ enum qn_option {
     QN_OPT_VERSION,
     QN_OPT_PRESET,
     QN_OPT_CHECKPOINT,
+    QN_OPT_FROM,
     QN_OPT_SPLIT,
     QN_OPT_TEXT,
     QN_OPT_OF,

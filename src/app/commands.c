@@ -11,6 +11,10 @@
 
 static const char *const eval_keys[] = {
     "threads", "data.", "eval.batch", "eval.limit", "eval.floor", NULL};
+static const char *const fork_keys[] = {
+    "name",       "tags",  "notes",  "seed",  "threads", "epochs",
+    "steps",      "model", "loss",   "optim", "eval",    "stats",
+    "checkpoint", "stop",  "sample", "log",   NULL};
 static const char *const stats_keys[] = {"threads",    "data.",    "eval.batch",
                                          "eval.limit", "stats.of", "stats.near",
                                          NULL};
@@ -45,6 +49,16 @@ const struct qn_app_command qn_commands[] = {
      .help = "go on with a run from its last checkpoint",
      .run = qn_cmd_resume,
      .only_live = true,
+     .settings = true,
+     .min_words = 1,
+     .max_words = 1,
+     .word = "a run"},
+    {.name = "fork",
+     .usage = "RUN [--from WHICH] [KEY=VALUE...]",
+     .help = "train a new run from a checkpoint of another one",
+     .run = qn_cmd_fork,
+     .keys = fork_keys,
+     .options = BIT(QN_OPT_FROM),
      .settings = true,
      .min_words = 1,
      .max_words = 1,

@@ -31,6 +31,7 @@ const struct qn_app_command *qn_command_script(void);
 
 int qn_cmd_train(const struct qn_args *args);
 int qn_cmd_resume(const struct qn_args *args);
+int qn_cmd_fork(const struct qn_args *args);
 int qn_cmd_rerun(const struct qn_args *args);
 int qn_cmd_eval(const struct qn_args *args);
 int qn_cmd_stats(const struct qn_args *args);

@@ -154,6 +154,26 @@ static void copy_facts(struct lab_run *run, const struct qn_trainer *t)
     run->rate = run->rate_time = 0;
 }
 
+/* A row and a thread for the trainer of a new run; both are taken. */
+static enum qn_status start_new(struct qn_lab *lab, struct qn_trainer *t,
+                                struct qn_outlet *outlet, bool hold,
+                                qn_run_id *out, struct qn_err *err)
+{
+    struct lab_run *run =
+        qn_lab_add_run(lab, qn_trainer_dir(t), qn_trainer_spec(t));
+    copy_facts(run, t);
+    enum qn_status status = qn_worker_start(t, outlet, hold, &run->worker, err);
+    if (status != QN_OK) {
+        qn_trainer_free(t);
+        qn_outlet_free(outlet);
+        qn_lab_drop_last_run(lab);
+        return status;
+    }
+    run->state = hold ? QN_LAB_HELD : QN_LAB_RUNNING;
+    *out = run->id;
+    return QN_OK;
+}
+
 enum qn_status qn_lab_train(struct qn_lab *lab, const struct qn_spec *spec,
                             bool hold, qn_run_id *out, struct qn_err *err)
 {
@@ -165,18 +185,27 @@ enum qn_status qn_lab_train(struct qn_lab *lab, const struct qn_spec *spec,
         qn_outlet_free(outlet);
         return status;
     }
-    struct lab_run *run = qn_lab_add_run(lab, qn_trainer_dir(t), spec);
-    copy_facts(run, t);
-    status = qn_worker_start(t, outlet, hold, &run->worker, err);
+    return start_new(lab, t, outlet, hold, out, err);
+}
+
+enum qn_status qn_lab_fork(struct qn_lab *lab, qn_run_id parent,
+                           const char *from, const char *const *changes, int n,
+                           bool hold, qn_run_id *out, struct qn_err *err)
+{
+    const struct lab_run *run = qn_lab_find(lab, parent);
+    if (run == NULL) {
+        return qn_fail(err, QN_ENOTFOUND, "there is no run %d", parent);
+    }
+    struct qn_outlet *outlet = qn_outlet_new(lab->wake);
+    struct qn_sink sink = qn_outlet_sink(outlet);
+    struct qn_trainer *t = NULL;
+    enum qn_status status =
+        qn_trainer_fork(&lab->env, run->dir, from, changes, n, &sink, &t, err);
     if (status != QN_OK) {
-        qn_trainer_free(t);
         qn_outlet_free(outlet);
-        qn_lab_drop_last_run(lab);
         return status;
     }
-    run->state = hold ? QN_LAB_HELD : QN_LAB_RUNNING;
-    *out = run->id;
-    return QN_OK;
+    return start_new(lab, t, outlet, hold, out, err);
 }
 
 /* The row of the run that this trainer goes on with: the one it had before, or

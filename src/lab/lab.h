@@ -37,6 +37,12 @@ enum qn_status qn_lab_train(struct qn_lab *lab, const struct qn_spec *spec,
 enum qn_status qn_lab_resume_stored(struct qn_lab *lab, const char *run,
                                     const char *const *changes, int n,
                                     qn_run_id *out, struct qn_err *err);
+/* A new run from a checkpoint of another one, "best", "last", "last_good" or a
+ * step, with changes "KEY=VALUE" (qn_trainer_fork). The parent may be training:
+ * only its folder is read. hold as for qn_lab_train. */
+enum qn_status qn_lab_fork(struct qn_lab *lab, qn_run_id parent,
+                           const char *from, const char *const *changes, int n,
+                           bool hold, qn_run_id *out, struct qn_err *err);
 /* A stored run to look at: its history is read, nothing trains. A run that the
  * lab has already keeps its id. */
 enum qn_status qn_lab_open_stored(struct qn_lab *lab, const char *run,

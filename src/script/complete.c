@@ -191,7 +191,8 @@ static const char *prefix_of(lua_State *L, const char *callee)
             return calls[i][1];
         }
     }
-    if (qn_ends_with(callee, ":set") || qn_ends_with(callee, ":resume")) {
+    if (qn_ends_with(callee, ":set") || qn_ends_with(callee, ":resume") ||
+        qn_ends_with(callee, ":fork")) {
         return "";
     }
     if (qn_ends_with(callee, ":with")) {
@@ -259,6 +260,17 @@ static bool add_call_options(lua_State *L, const char *callee)
     return false;
 }
 
+/* What a fork is given beside settings, without those that stay. */
+static void add_fork(lua_State *L)
+{
+    static const char *const stays[] = {"task", "data", "batch", "seq"};
+    for (size_t i = 0; i < sizeof stays / sizeof stays[0]; i++) {
+        lua_pushnil(L);
+        lua_setfield(L, SET, stays[i]);
+    }
+    add(L, "from");
+}
+
 /* Keys, when the cursor stands where one begins. */
 static bool add_options(lua_State *L, const struct qn_cursor *c)
 {
@@ -280,6 +292,8 @@ static bool add_options(lua_State *L, const struct qn_cursor *c)
     }
     if (qn_str_eq(f->callee, "qn.train")) {
         add(L, "preset");
+    } else if (qn_ends_with(f->callee, ":fork") && f->key[0] == '\0') {
+        add_fork(L);
     }
     return true;
 }
@@ -360,6 +374,11 @@ static bool add_plain_choices(lua_State *L, const struct qn_cursor *c)
         c->n_frames > 0 ? c->frame[c->n_frames - 1].callee : "";
     const char *key = c->string.key;
     bool measure = qn_ends_with(callee, ":measure");
+    if (qn_ends_with(callee, ":fork") && qn_str_eq(key, "from")) {
+        add_names(L, places);
+        add(L, "last_good");
+        return true;
+    }
     if (!measure && !qn_ends_with(callee, ":evaluate")) {
         return false;
     }

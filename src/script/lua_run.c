@@ -112,7 +112,7 @@ static void push_lr(lua_State *L, const struct qn_lab_run *r)
 
 static void push_last_lr(lua_State *L, const struct qn_lab_run *r)
 {
-    if (r->step > 0) {
+    if (r->step > 0 && r->lr > 0) { /* a fork begins with steps, and no rate */
         push_number_or_nil(L, r->lr);
     } else {
         lua_pushnil(L);
@@ -233,6 +233,9 @@ const struct qn_lua_field *qn_lua_run_fields(void)
         {"threads", "threads it splits a batch over", push_threads},
         {"config", "everything it was made of, as a spec", push_config},
         {"text", "the newest sample written while training, or nil", push_text},
+        {"parent",
+         "{ run, name, step, relation } of the run that it comes from, or nil",
+         qn_lua_push_parent},
         {NULL, NULL, NULL},
     };
     return fields;
@@ -477,6 +480,14 @@ const struct qn_lua_doc *qn_lua_run_docs(void)
          "Go on with a paused run, or with a stopped one from its last "
          "checkpoint; changes are for the latter.",
          "run:resume{ steps = 2000 }", qn_lua_run_resume},
+        {"fork",
+         "run:fork{ from =, name =, key = value, ... } -> run | nil, message, "
+         "code",
+         "A new run from a checkpoint of this one (last, if nothing is said; "
+         "best, last_good, or a step) with changed settings. Only task, data, "
+         "batch and seq stay.",
+         "run:fork{ from = \"best\", optim = { lr = run.lr / 4 } }",
+         qn_lua_run_fork},
         {"stop", "run:stop{ save = true } -> true | nil, message, code",
          "End the run after its current step. It can be resumed when it was "
          "saved.",

@@ -28,10 +28,19 @@ const struct qn_lua_doc *qn_lua_run_docs(void);
 const struct qn_lua_doc *qn_lua_series_docs(void);
 const char *const *qn_lua_series_fields(void); /* NULL at the end */
 
+/* --- lua_fork.c ------------------------------------------------------------
+ */
+int qn_lua_run_fork(lua_State *L);
+/* Push what a run says of the run that it comes from, or nil. */
+void qn_lua_push_parent(lua_State *L, const struct qn_lab_run *r);
+
 /* --- lua_wait.c: methods that wait --------------------------------------- */
 int qn_lua_run_wait(lua_State *L);
 int qn_lua_run_pause(lua_State *L);
 int qn_lua_run_resume(lua_State *L);
+/* Push the array of "KEY=VALUE" of the options at index 2, in Lua's memory; *n
+ * of them. */
+const char *const *qn_lua_push_changes(lua_State *L, int *n);
 int qn_lua_run_evaluate(lua_State *L);
 int qn_lua_run_sample(lua_State *L);
 /* Wait for the answer, good or not: 0, or the number of results to return when

@@ -153,9 +153,7 @@ int qn_lua_run_pause(lua_State *L)
                            : settle(L, QN_LAB_RUNNING, PAUSE_SECONDS);
 }
 
-/* Push the array of "KEY=VALUE" of the options at index 2, in Lua's memory; *n
- * of them. */
-static const char *const *push_changes(lua_State *L, int *n)
+const char *const *qn_lua_push_changes(lua_State *L, int *n)
 {
     struct qn_lua_options o;
     qn_lua_options_begin(L, &o);
@@ -188,7 +186,7 @@ static int resume_ended(lua_State *L, const char *folder, bool is_done)
     struct qn_err err;
     lua_pushstring(L, folder); /* the row's text goes with the next poll */
     const char *run = lua_tostring(L, -1);
-    const char *const *changes = push_changes(L, &n);
+    const char *const *changes = qn_lua_push_changes(L, &n);
     struct qn_lab *lab = qn_script_of(L)->lab;
     enum qn_status status;
     for (int turn = 0;; turn++) {

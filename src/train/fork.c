@@ -88,9 +88,14 @@ static enum qn_status fork_once(const struct qn_train_env *env,
     qn_pending_free(o->later);
     o->later = NULL;
     enum qn_status status = make_spec(o, changes, n, &spec, err);
-    return status == QN_OK
-               ? qn_origin_begin(env, o, &spec, sink, gone, out, err)
-               : status;
+    if (status == QN_OK) {
+        status = qn_origin_begin(env, o, &spec, sink, gone, out, err);
+    }
+    if (status == QN_OK) {
+        qn_log_write(env->log, QN_LOG_INFO, "%s goes on from step %lld of %s",
+                     qn_trainer_id(*out), (long long)o->step, o->parent.run);
+    }
+    return status;
 }
 
 enum qn_status qn_trainer_fork(const struct qn_train_env *env,

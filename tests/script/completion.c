@@ -114,6 +114,10 @@ static void keys_inside_braces(void **state)
     assert_completes(f, "run:set{ l", "l", "log lr");
     assert_completes(f, "run:wait{ ", "", "timeout until_");
     assert_completes(f, "run:stop{ ", "", "save");
+    assert_completes(f, "run:fork{ ", "",
+                     "checkpoint epochs eval from log loss model name notes "
+                     "optim sample seed stats steps stop tags threads");
+    assert_completes(f, "run:fork{ optim = { mom", "mom", "momentum");
     assert_completes(f, "run:sample{ le", "le", "length");
     assert_completes(f, "m:with{ act", "act", "activation");
     assert_completes(f, "qn.lstm{ hid", "hid", "hidden");
@@ -178,6 +182,7 @@ static void names_inside_quotes(void **state)
     assert_completes(f, "qn.train{ stats = { of = { 'c', '", "", "c f h o z");
     assert_completes(f, "run:measure{ split = 'te", "te", "test");
     assert_completes(f, "run:measure{ checkpoint = '", "", "best last");
+    assert_completes(f, "run:fork{ from = '", "", "best last last_good");
     assert_completes(f, "run:measure{ of = '", "", "c f h o z");
     assert_completes(f, "run:measure{ layers = '", "", "all pooled");
     assert_completes(f, "print('a\\'", "a\\'", "");

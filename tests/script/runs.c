@@ -53,6 +53,11 @@ static void a_run_takes_commands_while_it_trains(void **state)
     must_file(*state, "commands.lua");
 }
 
+static void a_run_is_forked(void **state)
+{
+    must_file(*state, "forks.lua");
+}
+
 static void a_stored_run_is_found_again(void **state)
 {
     struct script_fixture *f = *state;
@@ -154,6 +159,7 @@ int main(void)
         TEST(a_classifier_is_made_watched_and_asked),
         TEST(the_same_script_gives_the_same_losses),
         TEST(a_run_takes_commands_while_it_trains),
+        TEST(a_run_is_forked),
         TEST(a_stored_run_is_found_again),
         TEST(runs_of_a_chunk_wait_for_its_end),
         TEST(a_failing_chunk_lets_its_runs_begin_too),
