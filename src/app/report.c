@@ -216,19 +216,25 @@ static void add_keys(struct qn_json *j, const struct qn_note *n)
         qn_json_kstring(j, "key", n->key);
         qn_json_kstring(j, "value", n->text);
         return;
+    case QN_NOTE_SPIKE:
+        qn_json_kint(j, "step", n->step);
+        qn_json_kdouble(j, "loss", n->loss);
+        break;
+    case QN_NOTE_ROLLBACK:
+        qn_json_kint(j, "step", n->step);
+        qn_json_kint(j, "from", n->from);
+        break;
     case QN_NOTE_SAMPLE:
     case QN_NOTE_PAUSE:
     case QN_NOTE_RESUME:
     case QN_NOTE_NAN:
-    case QN_NOTE_SPIKE:
-    case QN_NOTE_ROLLBACK:
     case QN_NOTE_REPLY:
     case QN_NOTE_DONE:
     case QN_NOTE_STOPPED:
     case QN_NOTE_FAILED:
+        qn_json_kint(j, "step", n->step);
         break;
     }
-    qn_json_kint(j, "step", n->step);
     if (n->text[0] != '\0') {
         qn_json_kstring(j, "text", n->text);
     }
@@ -250,7 +256,12 @@ static void take_note(void *user, const struct qn_note *n)
     if (n->kind == QN_NOTE_EVAL) {
         r->evals++;
     }
-    if (n->kind == QN_NOTE_PAUSE || n->kind == QN_NOTE_FAILED) {
+    if (n->kind == QN_NOTE_ROLLBACK) {
+        r->before.step = n->step; /* from there on lines come again */
+        r->stats->step = 0;
+    }
+    if (n->kind == QN_NOTE_PAUSE || n->kind == QN_NOTE_FAILED ||
+        n->kind == QN_NOTE_NAN || n->kind == QN_NOTE_SPIKE) {
         (void)snprintf(r->why, sizeof r->why, "%s", n->text);
     }
     /* Ends are told by whoever drives the trainer. */

@@ -84,6 +84,14 @@ static int give_up_paused(const struct qn_args *args, struct qn_report *r,
     return QN_EXIT_FAILURE;
 }
 
+static void complain_of_stop(const struct qn_report *r)
+{
+    struct qn_str s = {0};
+    qn_str_addf(&s, "stopped: %s (stop.nan)", r->why);
+    qn_complain(s.text);
+    qn_str_free(&s);
+}
+
 /* It has steps to do, or will have when there is room. */
 static bool goes_on(const struct qn_trainer *t)
 {
@@ -116,8 +124,8 @@ static int drive(const struct qn_args *args, struct qn_report *r,
         return give_up_paused(args, r, t);
     case QN_RUN_STOPPED:
         /* Only stop.nan = stop ends a run so while nobody asks. */
-        qn_report_error(r, "a number was not finite");
-        qn_complain("stopped, since a number was not finite (stop.nan)");
+        qn_report_error(r, r->why);
+        complain_of_stop(r);
         return QN_EXIT_FAILURE;
     case QN_RUN_ACTIVE:
     case QN_RUN_FAILED:

@@ -125,11 +125,16 @@ static void complete_runs(struct qn_series *s)
     }
 }
 
+void qn_series_cut(struct qn_series *s, double step)
+{
+    truncate_to(s, qn_series_find(s, step));
+}
+
 void qn_series_add(struct qn_series *s, double step, double value)
 {
     QN_ASSERT(!isnan(step));
     if (s->len > 0 && step < s->points[s->len - 1].step) {
-        truncate_to(s, qn_series_find(s, step));
+        qn_series_cut(s, step);
     }
     s->points = grow(s->points, s->len, &s->cap, sizeof *s->points);
     s->points[s->len++] = (struct qn_point){step, value};

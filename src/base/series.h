@@ -28,6 +28,8 @@ void qn_series_clear(struct qn_series *s);
 /* A step lower than the last (a run resumed from a checkpoint) first removes
  * the points from that step on. */
 void qn_series_add(struct qn_series *s, double step, double value);
+/* Remove the points of this step and of later ones. */
+void qn_series_cut(struct qn_series *s, double step);
 
 size_t qn_series_len(const struct qn_series *s);
 struct qn_point qn_series_at(const struct qn_series *s, size_t i);

@@ -52,6 +52,17 @@ static bool is_better(const struct lab_run *run, const struct qn_evaluation *e)
     return !run->has_best || e->loss < run->best_loss;
 }
 
+void qn_lab_take_best(struct lab_run *run, int64_t step,
+                      const struct qn_evaluation *e)
+{
+    if (is_better(run, e)) {
+        run->has_best = true;
+        run->best_step = step;
+        run->best_loss = e->loss;
+        run->best_accuracy = e->accuracy;
+    }
+}
+
 void qn_lab_intake_eval(struct lab_run *run, int64_t step,
                         const struct qn_evaluation *e)
 {
@@ -63,11 +74,8 @@ void qn_lab_intake_eval(struct lab_run *run, int64_t step,
                   (double)step, e->loss);
     add_accuracy(run, valid ? LAB_VALID_ACCURACY : LAB_TEST_ACCURACY,
                  (double)step, e->accuracy);
-    if (valid && is_better(run, e)) {
-        run->has_best = true;
-        run->best_step = step;
-        run->best_loss = e->loss;
-        run->best_accuracy = e->accuracy;
+    if (valid) {
+        qn_lab_take_best(run, step, e);
     }
 }
 
@@ -83,6 +91,12 @@ static bool take_steps(struct lab_run *run)
     bool any = false, refilled = false;
     while (qn_worker_take_step(run->worker, &r)) {
         any = true;
+        if (r.segment > run->newest.segment) {
+            qn_lab_begin_segment(run, r.segment, r.step);
+        }
+        if (r.segment < run->newest.segment) {
+            continue; /* replaced, as a note has told before */
+        }
         if (r.step > run->newest.step + 1 && !refilled) {
             qn_lab_refill(run);
             refilled = true; /* once a poll is enough of waiting */
@@ -190,10 +204,12 @@ static void take_note(struct qn_lab *lab, struct lab_run *run,
     case QN_NOTE_FAILED:
         take_rest(run, QN_LAB_FAILED, n);
         break;
+    case QN_NOTE_ROLLBACK:
+        qn_lab_take_rollback(run, n);
+        break;
     case QN_NOTE_CHECKPOINT:
     case QN_NOTE_NAN:
     case QN_NOTE_SPIKE:
-    case QN_NOTE_ROLLBACK:
         break;
     }
     qn_lab_log_note(lab, run, n);

@@ -134,5 +134,7 @@ enum qn_log_level qn_note_level(const struct qn_note *n)
     }
     /* A pause with a reason is one that nobody asked for. */
     bool by_itself = n->kind == QN_NOTE_PAUSE && n->text[0] != '\0';
-    return by_itself || n->kind == QN_NOTE_NAN ? QN_LOG_WARN : QN_LOG_INFO;
+    bool trouble = n->kind == QN_NOTE_NAN || n->kind == QN_NOTE_SPIKE ||
+                   n->kind == QN_NOTE_ROLLBACK;
+    return by_itself || trouble ? QN_LOG_WARN : QN_LOG_INFO;
 }

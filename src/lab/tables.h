@@ -97,7 +97,16 @@ void qn_lab_intake_step(struct lab_run *run, const struct qn_step_record *r);
 /* Of e: split, loss, accuracy. */
 void qn_lab_intake_eval(struct lab_run *run, int64_t step,
                         const struct qn_evaluation *e);
+/* The evaluation is the best one if it is better than that. */
+void qn_lab_take_best(struct lab_run *run, int64_t step,
+                      const struct qn_evaluation *e);
 void qn_lab_set_sample(struct lab_run *run, const char *text);
+
+/* lab_segments.c: a segment of the history begins with this step: steps from
+ * there on are replaced, and so is what was counted of them; */
+void qn_lab_begin_segment(struct lab_run *run, int segment, int64_t step);
+/* a note tells of a rollback, evaluations with it. */
+void qn_lab_take_rollback(struct lab_run *run, const struct qn_note *n);
 
 /* lab_stored.c */
 enum qn_status qn_lab_read_history(struct lab_run *run, struct qn_err *err);

@@ -10,6 +10,7 @@
 void qn_stats_begin(struct qn_stats_record *r, const struct qn_spec *spec,
                     unsigned of, double near)
 {
+    r->segment = 0;
     r->step = 0;
     r->n_layers = spec->model.layers;
     r->of = qn_model_quantities(spec, of);
@@ -23,6 +24,7 @@ void qn_stats_begin(struct qn_stats_record *r, const struct qn_spec *spec,
 void qn_stats_copy(struct qn_stats_record *to,
                    const struct qn_stats_record *from)
 {
+    to->segment = from->segment;
     to->step = from->step;
     to->n_layers = from->n_layers;
     to->of = from->of;

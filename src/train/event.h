@@ -32,6 +32,7 @@ struct qn_step_record {
  * split. Histograms of quantities that are not in 'of', or that a layer does
  * not have, are empty. */
 struct qn_stats_record {
+    int segment; /* as of a step's record; 0 of one that was read back */
     int64_t step;
     int n_layers;
     unsigned of; /* set of enum qn_quantity: bits 1u << quantity */
@@ -70,6 +71,7 @@ struct qn_note {
     enum qn_note_kind kind;
     int64_t step;
     int64_t from; /* of a rollback: the step that was not applied */
+    int segment;  /* and the one that it begins */
     double epoch;
     enum qn_split split;
     enum qn_reading reading; /* what people compare the run by */

@@ -100,10 +100,30 @@ static enum qn_status load(struct qn_trainer *t, const struct target *target,
     return QN_OK;
 }
 
+/* Tell what the settings of an earlier step change: on record it is, and who
+ * listens has heard the later ones. */
+static void tell_settings(struct qn_trainer *t, const struct qn_spec *before)
+{
+    for (int i = 0; i < qn_n_keys(); i++) {
+        const char *key = qn_key_at(i)->key;
+        struct qn_str was = {0}, is = {0};
+        qn_spec_text(before, key, &was);
+        qn_spec_text(&t->spec, key, &is);
+        if (!qn_str_eq(was.text, is.text)) {
+            struct qn_note note = {.kind = QN_NOTE_SET};
+            qn_copy_text(note.key, sizeof note.key, key);
+            qn_trainer_note(t, &note, is.text);
+        }
+        qn_str_free(&was);
+        qn_str_free(&is);
+    }
+}
+
 /* The folder and the history: they go on from this step. */
 static enum qn_status go_back(struct qn_trainer *t, const struct target *target,
                               struct qn_err *err)
 {
+    struct qn_spec before = t->spec;
     enum qn_status status = load(t, target, err);
     if (status == QN_OK) {
         status = qn_run_dir_correct_best(t->dir, t->at.best_step, err);
@@ -117,6 +137,7 @@ static enum qn_status go_back(struct qn_trainer *t, const struct target *target,
     if (status == QN_OK) {
         t->before = qn_trainer_moment(t);
         qn_trainer_find_left_out(t);
+        tell_settings(t, &before);
     }
     return status;
 }
@@ -140,7 +161,11 @@ static void tell_rollback(struct qn_trainer *t)
                 "back from step %lld at half the learning rate, %.6g: %s",
                 (long long)from, t->spec.optim.lr, t->rollback.why);
     struct qn_note note = {
-        .kind = QN_NOTE_ROLLBACK, .from = from, .seconds = t->seconds};
+        .kind = QN_NOTE_ROLLBACK,
+        .from = from,
+        .segment = t->segment,
+        .seconds = t->seconds,
+    };
     qn_trainer_note(t, &note, text.text);
     qn_str_free(&text);
 }

@@ -52,6 +52,7 @@ static enum qn_status forward(struct qn_trainer *t,
         return QN_OK;
     }
     qn_stats_begin(&t->stats, &t->spec, t->spec.stats.of, t->spec.stats.near);
+    t->stats.segment = t->segment;
     t->stats.step = t->at.step + 1;
     struct qn_probe probe = {.of = t->stats.of, .hist = t->stats.layer};
     return qn_pass_forward_counting(t->pass, segment, &probe, err);

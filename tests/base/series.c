@@ -197,9 +197,30 @@ static void a_million_points_are_summarised_without_being_read(void **state)
     qn_series_free(s);
 }
 
+static void cutting_leaves_what_is_before(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 70; n++) {
+        for (size_t left = 0; left <= n; left++) {
+            struct qn_series *s = filled(n);
+            qn_series_cut(s, (double)left * 10 - 5); /* between two points */
+            assert_int_equal(qn_series_len(s), left);
+            same_as_slow(s, 0, left);
+            for (size_t i = left; i < n; i++) { /* and it goes on from there */
+                qn_series_add(s, (double)i * 10, value_at(i));
+            }
+            same_as_slow(s, 0, n);
+            qn_series_cut(s, (double)left * 10); /* that very point goes */
+            assert_int_equal(qn_series_len(s), left);
+            qn_series_free(s);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cutting_leaves_what_is_before),
         cmocka_unit_test(summaries_equal_the_definition_on_every_short_range),
         cmocka_unit_test(summaries_equal_the_definition_on_long_ranges),
         cmocka_unit_test(without_a_finite_value_there_is_no_summary),
