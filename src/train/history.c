@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "store/line.h"
 #include "store/run_dir.h"
+#include "train/metrics_read.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,21 +60,22 @@ struct reading {
 
 /* A step tells the time up to its end; the evaluation after the last one took
  * some more. */
-static bool read_metric(void *user, const json_t *line)
+static enum qn_status read_clock(const char *run_path, int64_t step,
+                                 double *seconds, struct qn_err *err)
 {
-    struct reading *r = user;
-    const char *event = qn_line_text(line, "event");
-    int64_t step = qn_line_int(line, "step");
-    double seconds = qn_line_number(line, "seconds");
-    if (step > r->step || !isfinite(seconds)) {
-        return true;
+    struct qn_metrics m;
+    enum qn_status status = qn_metrics_read(run_path, &m, err);
+    if (status != QN_OK) {
+        return status;
     }
-    if (qn_str_eq(event, "step")) {
-        r->history->seconds = seconds;
-    } else if (qn_str_eq(event, "eval") && step == r->step) {
-        r->history->seconds += seconds;
+    *seconds = qn_metrics_seconds(&m, step);
+    for (size_t i = 0; i < m.n_evals; i++) {
+        if (m.eval[i].step == step && isfinite(m.eval[i].e.seconds)) {
+            *seconds += m.eval[i].e.seconds;
+        }
     }
-    return true;
+    qn_metrics_free(&m);
+    return QN_OK;
 }
 
 static bool read_event(void *user, const json_t *line)
@@ -107,8 +109,7 @@ enum qn_status qn_history_read(const char *run_path, int64_t step,
 {
     struct qn_history h = {.segments = 1};
     struct reading r = {step, &h};
-    enum qn_status status =
-        qn_run_dir_lines(run_path, QN_METRICS, read_metric, &r, err);
+    enum qn_status status = read_clock(run_path, step, &h.seconds, err);
     if (status == QN_OK) {
         status = qn_run_dir_lines(run_path, QN_EVENTS, read_event, &r, err);
     }
