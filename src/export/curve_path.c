@@ -17,7 +17,7 @@ void qn_curve_points_free(struct qn_curve_points *c)
 }
 
 struct qn_curve_points qn_curve_smoothed(const struct qn_curve_points *c,
-                                         double decay)
+                                         double decay, double lo, double hi)
 {
     struct qn_curve_points out = {
         .x = qn_xcalloc(c->n + 1, sizeof *out.x),
@@ -28,7 +28,7 @@ struct qn_curve_points qn_curve_smoothed(const struct qn_curve_points *c,
     for (size_t i = 0; i < c->n; i++) {
         bool there = isfinite(c->y[i]);
         if (there) {
-            sum = sum * decay + c->y[i];
+            sum = sum * decay + fmin(fmax(c->y[i], lo), hi);
             weights = weights * decay + 1;
         }
         out.x[i] = c->x[i];

@@ -13,9 +13,10 @@ void qn_curve_points_free(struct qn_curve_points *c);
 
 /* Its bias-corrected exponential moving average,
  * (1-d) sum d^k y[i-k] / (1-d^n), over the finite values up to each point; the
- * gaps stay. The caller frees it. */
+ * gaps stay. A value beyond lo or hi counts as that end, or a spike would be
+ * seen long after. The caller frees it. */
 struct qn_curve_points qn_curve_smoothed(const struct qn_curve_points *c,
-                                         double decay);
+                                         double decay, double lo, double hi);
 
 /* A range of y that shows nearly all of it: what lies far outside the middle
  * nine tenths is left out. false: no finite value. On a log scale all are above

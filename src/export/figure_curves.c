@@ -100,8 +100,11 @@ static void read_steps(struct curves *c)
         }
     }
     c->window = choose_window(m->n_steps);
+    double lo = 0, hi = 0;
+    (void)qn_curve_points_range(&c->train, false, &lo, &hi);
     if (c->window > 0) {
-        c->smooth = qn_curve_smoothed(&c->train, 1 - 1.0 / c->window);
+        double decay = 1 - 1.0 / c->window;
+        c->smooth = qn_curve_smoothed(&c->train, decay, lo, hi);
     }
     for (size_t i = 0; i < m->n_steps && !c->accuracy; i++) {
         c->train.y[i] = shown_loss(c, c->train.y[i]);

@@ -79,6 +79,14 @@ static void thin(struct qn_stats_history *h)
     h->per_column *= 2;
 }
 
+/* Many layers have narrow panels. */
+static int most_columns(const struct qn_stats_history *h)
+{
+    int shared = 16 * QN_HISTORY_COLUMNS / (h->n_layers > 0 ? h->n_layers : 1);
+    shared -= shared % 2; /* they are merged in pairs */
+    return shared < QN_HISTORY_COLUMNS ? shared : QN_HISTORY_COLUMNS;
+}
+
 static struct qn_history_column *column_for(struct qn_stats_history *h,
                                             int64_t step)
 {
@@ -87,7 +95,7 @@ static struct qn_history_column *column_for(struct qn_stats_history *h,
     if (c != NULL && c->n_records < h->per_column) {
         return c;
     }
-    if (h->n_columns == QN_HISTORY_COLUMNS) {
+    while (h->n_columns >= most_columns(h)) {
         thin(h);
     }
     c = &h->column[h->n_columns++];

@@ -2,7 +2,8 @@
  *
  * The newest record is kept as it is. Of all of them together, columns: each is
  * the sum of as many neighbouring records as it takes for there to be at most
- * QN_HISTORY_COLUMNS, in bands of |x| on each side of zero.
+ * QN_HISTORY_COLUMNS, fewer where there are many layers, in bands of |x| on
+ * each side of zero.
  */
 #ifndef QN_EXPORT_STATS_HISTORY_H
 #define QN_EXPORT_STATS_HISTORY_H
