@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/checkpoint_steps.h"
-#include "store/line.h"
 #include "store/run_dir.h"
 #include "train/differences.h"
 #include "train/metrics_read.h"
@@ -37,28 +36,15 @@ static bool is_same_loss(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-static bool take_step(void *user, const json_t *line)
-{
-    struct qn_metrics *m = user;
-    if (qn_str_eq(qn_line_text(line, "event"), "step")) {
-        m->step = qn_xrealloc(m->step, m->n_steps + 1, sizeof *m->step);
-        m->step[m->n_steps++] =
-            (struct qn_step_record){.step = qn_line_int(line, "step"),
-                                    .loss = qn_line_number(line, "loss")};
-    }
-    return true;
-}
-
-static enum qn_status read_steps(const char *run, struct qn_metrics *out,
-                                 struct qn_err *err)
-{
-    return qn_run_dir_lines(run, QN_METRICS, take_step, out, err);
-}
-
 /* The steps that both made; none: zeros. */
 struct common {
     int64_t first, last;
 };
+
+static int64_t last_step(const struct qn_metrics *m)
+{
+    return m->n_steps > 0 ? m->step[m->n_steps - 1].step : 0;
+}
 
 /* Both by rising step. */
 static struct common compare_steps(const struct qn_metrics *then,
@@ -93,15 +79,17 @@ static enum qn_status compare_losses(const char *then_path,
                                      struct common *common, struct qn_err *err)
 {
     struct qn_metrics then = {.n_steps = 0}, now = {.n_steps = 0};
-    enum qn_status status = read_steps(then_path, &then, err);
+    enum qn_status status = qn_metrics_read(then_path, &then, err);
     if (status == QN_OK) {
-        status = read_steps(now_path, &now, err);
+        status = qn_metrics_read(now_path, &now, err);
     }
     if (status == QN_OK) {
         *common = compare_steps(&then, &now, out);
+        out->then_last = last_step(&then);
+        out->now_last = last_step(&now);
     }
-    free(then.step);
-    free(now.step);
+    qn_metrics_free(&then);
+    qn_metrics_free(&now);
     return status;
 }
 

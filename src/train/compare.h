@@ -19,10 +19,11 @@ struct qn_difference {
 };
 
 struct qn_comparison {
-    int64_t steps;        /* that both made */
-    int64_t first_step;   /* the first whose loss differs; -1: none */
-    double then, now;     /* its losses */
-    int64_t weights_step; /* the last one that both saved; -1: none */
+    int64_t then_last, now_last; /* steps recorded; 0: none */
+    int64_t steps;               /* that both made */
+    int64_t first_step;          /* the first whose loss differs; -1: none */
+    double then, now;            /* its losses */
+    int64_t weights_step;        /* the last one that both saved; -1: none */
     bool weights_same;
     struct qn_difference *difference; /* [n] */
     size_t n;

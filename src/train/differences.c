@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "nn/settings.h"
-#include "store/line.h"
 #include "store/run_dir.h"
+#include "train/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,24 +38,6 @@ static bool decides(const char *key)
     return true;
 }
 
-static enum qn_status read_spec(const char *run, struct qn_spec *out,
-                                struct qn_err *err)
-{
-    struct qn_bytes text;
-    enum qn_status status = qn_run_dir_read(run, "spec.json", &text, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    status = qn_spec_parse(text.data, text.len, out, err);
-    qn_bytes_free(&text);
-    if (status != QN_OK) {
-        char *path = qn_path_join(run, "spec.json");
-        (void)qn_fail_in(err, status, path);
-        free(path);
-    }
-    return status;
-}
-
 static void compare_specs(const struct qn_spec *then, const struct qn_spec *now,
                           struct qn_comparison *c)
 {
@@ -74,15 +56,16 @@ static void compare_specs(const struct qn_spec *then, const struct qn_spec *now,
     qn_str_free(&b);
 }
 
+/* As they were when the runs were made. */
 static enum qn_status compare_settings(const char *then_path,
                                        const char *now_path,
                                        struct qn_comparison *c,
                                        struct qn_err *err)
 {
     struct qn_spec then, now;
-    enum qn_status status = read_spec(then_path, &then, err);
+    enum qn_status status = qn_history_spec(then_path, -1, &then, NULL, err);
     if (status == QN_OK) {
-        status = read_spec(now_path, &now, err);
+        status = qn_history_spec(now_path, -1, &now, NULL, err);
     }
     if (status == QN_OK) {
         compare_specs(&then, &now, c);
@@ -90,101 +73,76 @@ static enum qn_status compare_settings(const char *then_path,
     return status;
 }
 
-/* Changes made by hand that decide something and took effect. */
-struct sets {
-    int64_t before; /* this step */
-    struct set {
-        int64_t step;
-        char *key, *value;
-    } * at;
-    size_t n;
-};
-
-static void free_sets(struct sets *s)
+/* The value that a run's setting was given at this step, the last one if there
+ * were several; NULL: none. */
+static const char *value_at(const struct qn_pending *p, int64_t step,
+                            const char *key)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        free(s->at[i].key);
-        free(s->at[i].value);
-    }
-    free(s->at);
-}
-
-/* A change replaces those of its key from its own step on: they were made in a
- * future that did not come. */
-static void drop_replaced(struct sets *s, int64_t step, const char *key)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        struct set *at = &s->at[i];
-        if (at->step >= step && qn_str_eq(at->key, key)) {
-            free(at->key);
-            free(at->value);
-        } else {
-            s->at[kept++] = *at;
+    const char *value = NULL;
+    for (int i = 0; i < p->n; i++) {
+        if (p->change[i].step == step && qn_str_eq(p->change[i].key, key)) {
+            value = p->change[i].value;
         }
     }
-    s->n = kept;
+    return value;
 }
 
-static bool take_set(void *user, const json_t *line)
+/* A change that decides something and took effect, and is the last of its key
+ * at its step. */
+static bool is_told(const struct qn_pending *p, const struct qn_change *c,
+                    int64_t before)
 {
-    struct sets *s = user;
-    const char *key = qn_line_text(line, "key");
-    int64_t step = qn_line_int(line, "step");
-    if (!qn_str_eq(qn_line_text(line, "event"), "set") || !decides(key)) {
-        return true;
-    }
-    drop_replaced(s, step, key);
-    if (step < s->before) {
-        s->at = qn_xrealloc(s->at, s->n + 1, sizeof *s->at);
-        s->at[s->n++] = (struct set){step, qn_xstrdup(key),
-                                     qn_xstrdup(qn_line_text(line, "value"))};
-    }
-    return true;
+    return c->step < before && decides(c->key) &&
+           value_at(p, c->step, c->key) == c->value;
 }
 
-static const char *find_set(const struct sets *s, const struct set *like)
+static void add_change(struct qn_comparison *c, const struct qn_change *change,
+                       const char *then, const char *now)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        if (s->at[i].step == like->step && qn_str_eq(s->at[i].key, like->key)) {
-            return s->at[i].value;
-        }
-    }
-    return NULL;
-}
-
-static void add_set(struct qn_comparison *c, const struct set *set,
-                    const char *then, const char *now)
-{
-    char *what =
-        qn_xasprintf("%s after step %lld", set->key, (long long)set->step);
-    qn_differences_add(c, what, then, now);
+    char *what = qn_xasprintf("%s after step %lld", change->key,
+                              (long long)change->step);
+    qn_differences_add(c, what, then != NULL ? then : NOT_SET,
+                       now != NULL ? now : NOT_SET);
     free(what);
 }
 
-static enum qn_status compare_sets(const char *then_path, const char *now_path,
-                                   int64_t before, struct qn_comparison *c,
-                                   struct qn_err *err)
+static void compare_pending(const struct qn_pending *then,
+                            const struct qn_pending *now, int64_t before,
+                            struct qn_comparison *out)
 {
-    struct sets then = {.before = before}, now = {.before = before};
-    enum qn_status status =
-        qn_run_dir_lines(then_path, QN_EVENTS, take_set, &then, err);
+    for (int i = 0; i < then->n; i++) {
+        const struct qn_change *c = &then->change[i];
+        const char *value = value_at(now, c->step, c->key);
+        if (is_told(then, c, before) &&
+            (value == NULL || !qn_str_eq(value, c->value))) {
+            add_change(out, c, c->value, value);
+        }
+    }
+    for (int i = 0; i < now->n; i++) {
+        const struct qn_change *c = &now->change[i];
+        if (is_told(now, c, before) &&
+            value_at(then, c->step, c->key) == NULL) {
+            add_change(out, c, NULL, c->value);
+        }
+    }
+}
+
+/* Changes made by hand. */
+static enum qn_status compare_changes(const char *then_path,
+                                      const char *now_path, int64_t before,
+                                      struct qn_comparison *c,
+                                      struct qn_err *err)
+{
+    struct qn_pending *then = NULL, *now = NULL;
+    enum qn_status status = qn_history_changes(then_path, &then, err);
     if (status == QN_OK) {
-        status = qn_run_dir_lines(now_path, QN_EVENTS, take_set, &now, err);
+        status = qn_history_changes(now_path, &now, err);
     }
-    for (size_t i = 0; status == QN_OK && i < then.n; i++) {
-        const char *value = find_set(&now, &then.at[i]);
-        if (value == NULL || !qn_str_eq(value, then.at[i].value)) {
-            add_set(c, &then.at[i], then.at[i].value, value ? value : NOT_SET);
-        }
+    if (status == QN_OK) {
+        compare_pending(then, now, before, c);
     }
-    for (size_t i = 0; status == QN_OK && i < now.n; i++) {
-        if (find_set(&then, &now.at[i]) == NULL) {
-            add_set(c, &now.at[i], NOT_SET, now.at[i].value);
-        }
-    }
-    free_sets(&then);
-    free_sets(&now);
+    qn_pending_free(then);
+    qn_pending_free(now);
     return status;
 }
 
@@ -274,7 +232,7 @@ enum qn_status qn_differences_read(const char *then_path, const char *now_path,
 {
     enum qn_status status = compare_settings(then_path, now_path, c, err);
     if (status == QN_OK) {
-        status = compare_sets(then_path, now_path, before_step, c, err);
+        status = compare_changes(then_path, now_path, before_step, c, err);
     }
     return status == QN_OK ? compare_code(then_path, now_path, c, err) : status;
 }

@@ -106,7 +106,10 @@ static enum qn_status build(const struct qn_train_env *env,
 {
     static const bool none[QN_N_SPLITS] = {false};
     struct qn_vocab *vocab = NULL;
-    bool same = same_data(spec, &o->spec);
+    /* Weights from the seed suit any vocabulary: it is made anew, as all that
+     * comes from the data, but for word vectors, whose file is kept. */
+    bool fixed = o->checkpoint != NULL || spec->data.vectors[0] != '\0';
+    bool same = fixed && same_data(spec, &o->spec);
     enum qn_status status =
         same ? qn_text_vocab(o->run, spec, &vocab, err) : QN_OK;
     if (status == QN_OK) {
