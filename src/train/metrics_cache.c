@@ -231,8 +231,7 @@ bool qn_metrics_cache_load(const char *run_path, int fd,
     char *path = qn_path_join(run_path, NAME);
     struct qn_bytes bytes = {0};
     uint64_t head, tail;
-    bool is = !qn_path_is_special(path) &&
-              qn_file_read(path, &bytes, NULL) == QN_OK &&
+    bool is = qn_file_read(path, &bytes, NULL) == QN_OK &&
               qn_metrics_cache_parse(bytes.data, bytes.len, prefix, m);
     qn_bytes_free(&bytes);
     free(path);

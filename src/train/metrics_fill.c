@@ -43,30 +43,47 @@ static void add_cut(struct qn_metrics_fill *f, double from)
     f->segments++;
 }
 
+static void add_record(struct qn_metrics_fill *f,
+                       const struct qn_metric_line *line)
+{
+    switch (line->kind) {
+    case QN_METRIC_STEP:
+        add_step(f, &line->step);
+        break;
+    case QN_METRIC_EVAL:
+        add_eval(f, &line->eval);
+        break;
+    case QN_METRIC_SEGMENT:
+        add_cut(f, line->from);
+        break;
+    case QN_METRIC_OTHER:
+        break;
+    }
+}
+
+/* By the rule of qn_whole_lines, a line with NUL is damage only once another
+ * one follows. */
 static enum qn_status add_line(struct qn_metrics_fill *f, const char *text,
                                size_t len, struct qn_err *err)
 {
     struct qn_metric_line line;
     struct qn_err why;
-    f->lines++;
     enum qn_status status = qn_metric_line(text, len, &line, &why);
-    if (status != QN_OK) {
-        return qn_fail(err, status, "line %llu is no JSON object: %s",
-                       (unsigned long long)f->lines, why.text);
+    bool has_nul = status != QN_OK && memchr(text, '\0', len) != NULL;
+    if (status != QN_OK && !f->torn) {
+        (void)qn_fail(&f->damage, status, "line %llu is no JSON object: %s",
+                      (unsigned long long)f->lines + 1, why.text);
     }
-    switch (line.kind) {
-    case QN_METRIC_STEP:
-        add_step(f, &line.step);
-        break;
-    case QN_METRIC_EVAL:
-        add_eval(f, &line.eval);
-        break;
-    case QN_METRIC_SEGMENT:
-        add_cut(f, line.from);
-        break;
-    case QN_METRIC_OTHER:
-        break;
+    f->torn = f->torn || has_nul;
+    if (has_nul) {
+        return QN_OK;
     }
+    if (f->torn || status != QN_OK) {
+        return qn_fail(err, QN_EFORMAT, "%s", f->damage.text);
+    }
+    add_record(f, &line);
+    f->lines++;
+    f->len += len + 1;
     return QN_OK;
 }
 

@@ -11,19 +11,22 @@ struct qn_metrics_cut {
     double from;
 };
 
-/* Zero-initialise, or begin with what earlier lines said: m, lines, segments.
- */
+/* Zero-initialise, or begin with what earlier lines said: m, len, lines and
+ * segments. */
 struct qn_metrics_fill {
     struct qn_metrics m; /* owned; replaced records are in it until the end */
     size_t step_room, eval_room;
     struct qn_metrics_cut *cut; /* in the order of their lines */
     size_t n_cuts, cut_room;
-    uint64_t lines;    /* whole ones, of all kinds */
-    uint64_t segments; /* lines of segments among them */
+    uint64_t len;         /* bytes of whole lines */
+    uint64_t lines;       /* how many, of all kinds */
+    uint64_t segments;    /* lines of segments among them */
+    bool torn;            /* the newest lines hold NUL: torn, if none follows */
+    struct qn_err damage; /* else the first of them is damaged so */
 };
 
-/* Take the whole lines of these bytes; returns how many bytes they are, the
- * newlines with them. QN_EFORMAT names the line. */
+/* Take the lines of these bytes that have a newline; *used says how many bytes
+ * they are. QN_EFORMAT names the line. */
 enum qn_status qn_metrics_fill_add(struct qn_metrics_fill *f, const char *text,
                                    size_t len, size_t *used,
                                    struct qn_err *err);

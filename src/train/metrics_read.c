@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BLOCK ((size_t)1 << 20)
@@ -83,13 +84,13 @@ static enum qn_status read_more(int fd, struct block *b, size_t *n,
     return QN_OK;
 }
 
-/* Every whole line from *at on, which is moved behind the last one. */
+/* Every line behind those that f has. */
 static enum qn_status read_lines(int fd, struct qn_metrics_fill *f,
-                                 uint64_t *at, struct qn_err *err)
+                                 struct qn_err *err)
 {
     struct block b = {.len = 0};
     enum qn_status status = QN_OK;
-    if (lseek(fd, (off_t)*at, SEEK_SET) < 0) {
+    if (lseek(fd, (off_t)f->len, SEEK_SET) < 0) {
         return qn_fail(err, QN_EIO, "cannot seek: %s", strerror(errno));
     }
     for (size_t n = 1; n > 0 && status == QN_OK;) {
@@ -100,39 +101,42 @@ static enum qn_status read_lines(int fd, struct qn_metrics_fill *f,
         }
         b.len -= used;
         memmove(b.bytes, b.bytes + used, b.len);
-        *at += used;
     }
     free(b.bytes);
     return status;
 }
 
-/* As far as the cache goes, if there is one to be believed; returns how far. */
-static uint64_t begin_with_cache(const char *run_path, int fd,
-                                 struct qn_metrics_fill *f)
+/* As far as the cache goes, if there is one to be believed. */
+static void begin_with_cache(const char *run_path, int fd,
+                             struct qn_metrics_fill *f)
 {
     struct qn_metrics_prefix prefix;
-    if (!qn_metrics_cache_load(run_path, fd, &prefix, &f->m)) {
-        return 0;
+    if (qn_metrics_cache_load(run_path, fd, &prefix, &f->m)) {
+        f->step_room = f->m.n_steps;
+        f->eval_room = f->m.n_evals;
+        f->len = prefix.len;
+        f->lines = prefix.lines;
+        f->segments = prefix.segments;
     }
-    f->step_room = f->m.n_steps;
-    f->eval_room = f->m.n_evals;
-    f->lines = prefix.lines;
-    f->segments = prefix.segments;
-    return prefix.len;
 }
 
 static enum qn_status read_open(const char *run_path, int fd,
                                 struct qn_metrics_fill *f, struct qn_err *err)
 {
-    uint64_t covered = begin_with_cache(run_path, fd, f), end = covered;
-    enum qn_status status = read_lines(fd, f, &end, err);
+    struct stat st;
+    if (fstat(fd, &st) != 0 || S_ISFIFO(st.st_mode)) {
+        return qn_fail(err, QN_EIO, "is not a regular file");
+    }
+    begin_with_cache(run_path, fd, f);
+    uint64_t covered = f->len;
+    enum qn_status status = read_lines(fd, f, err);
     qn_metrics_fill_end(f);
+    uint64_t more = f->len - covered;
     /* All of it is written anew, for which a long history must have grown by
      * more. */
-    if (status == QN_OK && end - covered >= WORTH_WHILE &&
-        end - covered >= covered / 16) {
+    if (status == QN_OK && more >= WORTH_WHILE && more >= covered / 16) {
         struct qn_metrics_prefix prefix = {
-            .len = end, .lines = f->lines, .segments = f->segments};
+            .len = f->len, .lines = f->lines, .segments = f->segments};
         qn_metrics_cache_save(run_path, fd, prefix, &f->m);
     }
     return status;

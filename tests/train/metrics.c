@@ -5,6 +5,7 @@
 #include "train/record.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* What is collected by the general reader of lines, each number on its own. */
 struct slow {
@@ -75,7 +76,7 @@ static void both_readers_agree_about_random_histories(void **state)
         struct history h = {.seed = seed << 32};
         struct qn_metrics a = {.n_steps = 0}, b = {.n_steps = 0};
         add_lines(&h, 1 + (int)draw(&h, 100));
-        h.text.len -= seed % 2 == 0 ? draw(&h, 30) % h.text.len : 0; /* torn */
+        add_torn(&h);
         read_slowly(&h.text, &a);
         assert_int_equal(qn_metrics_parse(h.text.text, h.text.len, &b, NULL),
                          QN_OK);
@@ -229,6 +230,22 @@ static void a_damaged_line_is_named(void **state)
     assert_true(m.n_steps == 0 && m.step == NULL);
 }
 
+static void
+lines_of_zeros_are_torn_at_the_end_and_damage_elsewhere(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"event\":\"step\",\"step\":1,\"loss\":2}\n"
+                               "{\"ev\0\0\0\n\0\n{}\n";
+    struct qn_metrics m = {.n_steps = 0};
+    struct qn_err err = {""};
+    assert_int_equal(qn_metrics_parse(text, sizeof text - 4, &m, &err), QN_OK);
+    assert_int_equal(m.n_steps, 1);
+    qn_metrics_free(&m);
+    assert_int_equal(qn_metrics_parse(text, sizeof text - 1, &m, &err),
+                     QN_EFORMAT);
+    assert_non_null(strstr(err.text, "line 2 is no JSON object"));
+}
+
 static void a_file_that_is_missing_or_no_file_says_so(void **state)
 {
     const char *scratch = *state;
@@ -245,6 +262,10 @@ static void a_file_that_is_missing_or_no_file_says_so(void **state)
     assert_int_equal(qn_metrics_read(scratch, &m, &err), QN_EFORMAT);
     assert_non_null(strstr(err.text, "metrics.jsonl: line 2 is no"));
     char *path = qn_path_join(scratch, "metrics.jsonl");
+    assert_int_equal(qn_remove_tree(path, NULL), QN_OK);
+    assert_int_equal(mkfifo(path, 0600), 0); /* nobody will ever write */
+    assert_int_equal(qn_metrics_read(scratch, &m, &err), QN_EIO);
+    assert_non_null(strstr(err.text, "metrics.jsonl: is not a regular"));
     assert_int_equal(qn_remove_tree(path, NULL), QN_OK);
     assert_int_equal(qn_make_dirs(path, NULL), QN_OK);
     assert_int_equal(qn_metrics_read(scratch, &m, &err), QN_EIO);
@@ -306,6 +327,8 @@ int main(void)
                                         make_scratch, remove_scratch),
         cmocka_unit_test(resumes_cut_what_stands_before_them),
         cmocka_unit_test(a_damaged_line_is_named),
+        cmocka_unit_test(
+            lines_of_zeros_are_torn_at_the_end_and_damage_elsewhere),
         cmocka_unit_test_setup_teardown(
             a_file_that_is_missing_or_no_file_says_so, make_scratch,
             remove_scratch),

@@ -129,6 +129,19 @@ static inline void add_lines(struct history *h, int n)
     }
 }
 
+/* What a crash may leave at the end: a line torn, or lines that hold NUL. */
+static inline void add_torn(struct history *h)
+{
+    static const char half[] = "{\"event\":\"step\",\"step\":9,\"lo";
+    static const char zeros[] = "{\"event\":\"st\0\0\0\n\0\n\0";
+    if (draw(h, 3) > 0) {
+        qn_str_add_bytes(&h->text, half, sizeof half - 1);
+    }
+    if (draw(h, 2) == 0) {
+        qn_str_add_bytes(&h->text, zeros, draw(h, sizeof zeros));
+    }
+}
+
 static inline bool same_number(double a, double b)
 {
     return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
