@@ -33,6 +33,7 @@ int qn_cmd_train(const struct qn_args *args);
 int qn_cmd_resume(const struct qn_args *args);
 int qn_cmd_fork(const struct qn_args *args);
 int qn_cmd_rerun(const struct qn_args *args);
+int qn_cmd_compare(const struct qn_args *args);
 int qn_cmd_eval(const struct qn_args *args);
 int qn_cmd_stats(const struct qn_args *args);
 int qn_cmd_sample(const struct qn_args *args);

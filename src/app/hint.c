@@ -51,3 +51,13 @@ void qn_hint_resume(struct qn_str *out, const char *store, const char *data,
     qn_hint_word(out, "resume");
     qn_hint_word(out, run);
 }
+
+void qn_hint_compare(struct qn_str *out, const char *store, const char *then,
+                     const char *now)
+{
+    qn_str_add(out, "quern");
+    add_option(out, "--store", store);
+    qn_hint_word(out, "compare");
+    qn_hint_word(out, then);
+    qn_hint_word(out, now);
+}

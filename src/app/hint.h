@@ -13,4 +13,8 @@ void qn_hint_word(struct qn_str *out, const char *word);
 void qn_hint_resume(struct qn_str *out, const char *store, const char *data,
                     const char *run);
 
+/* Append "quern --store DIR compare THEN NOW" in the same way. */
+void qn_hint_compare(struct qn_str *out, const char *store, const char *then,
+                     const char *now);
+
 #endif
