@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* The run in this folder is done, stopped or failed. */
+/* The run in this folder is done, stopped or failed, and nobody trains it. */
 bool qn_run_has_ended(const char *store, const char *path);
 
 #endif
