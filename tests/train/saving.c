@@ -148,7 +148,6 @@ static void a_copy_takes_no_memory_while_training(void **state)
 
 static void *free_trainer(void *trainer)
 {
-    between.trainer = pthread_self();
     qn_trainer_free(trainer);
     return NULL;
 }
@@ -166,7 +165,6 @@ static void freeing_a_trainer_finishes_what_is_on_its_way(void **state)
                      QN_OK);
     between_gate(false);
     qn_thread_join(thread);
-    between.trainer = pthread_self();
     assert_int_equal(step_named(run, "last"), 5);
     assert_int_equal(fixture_note(f, QN_NOTE_CHECKPOINT)->step, 5);
     assert_int_equal(recorded_events(run, "checkpoint"), 1);

@@ -428,6 +428,46 @@ static void a_stop_saves_its_evaluation_with_the_weights(void **state)
     qn_trainer_free(t);
 }
 
+static int recorded_stats(const char *run)
+{
+    struct qn_bytes text;
+    struct qn_err err;
+    int n = 0;
+    assert_int_equal(qn_run_dir_read(run, "stats.jsonl", &text, &err), QN_OK);
+    for (const char *at = text.data;
+         (at = strstr(at, "\"event\":\"stats\"")) != NULL; at++) {
+        n++;
+    }
+    qn_bytes_free(&text);
+    return n;
+}
+
+/* The evaluation that a stop makes is none of those that periods count. */
+static void a_stop_does_not_shift_periods_in_evaluations(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {
+        "steps=16",           "eval.every=3",
+        "stats.every=1 eval", "checkpoint.every=2 evals",
+        "stop.restore=none",  NULL};
+    struct qn_err err;
+    char *whole = fixture_finish(fixture_create(f, settings));
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, 7);
+    assert_int_equal(qn_trainer_stop(t, true, &err), QN_OK);
+    struct qn_best best;
+    assert_true(qn_trainer_best(t, &best));
+    assert_int_equal(best.step, 7); /* it may become the best all the same */
+    assert_int_equal(t->at.evals, 2);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+    free(fixture_finish(fixture_resume(f, run, NULL, 0)));
+    assert_same_training(run, whole, 16);
+    assert_int_equal(recorded_stats(run), recorded_stats(whole));
+    free(run);
+    free(whole);
+}
+
 static void a_stop_that_discards_leaves_the_last_checkpoint(void **state)
 {
     struct fixture *f = *state;
@@ -572,6 +612,7 @@ int main(void)
         CASE(a_run_without_valid_split_trains),
         CASE(a_stop_that_saves_can_be_resumed),
         CASE(a_stop_saves_its_evaluation_with_the_weights),
+        CASE(a_stop_does_not_shift_periods_in_evaluations),
         CASE(a_stop_that_discards_leaves_the_last_checkpoint),
         CASE(a_run_ends_after_its_time),
         CASE(threads_that_help_do_not_change_the_numbers),
