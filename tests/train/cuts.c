@@ -22,6 +22,21 @@ const char *const cut_settings[] = {"steps=50",           "eval.every=10 steps",
                                     "sample.every=15",    "sample.length=4",
                                     "optim.kind=adam",    NULL};
 
+const char *const cut_changing[] = {"steps=60",
+                                    "eval.every=10 steps",
+                                    "checkpoint.every=8",
+                                    "stats.every=6",
+                                    "optim.kind=adam",
+                                    "checkpoint.keep.last=9",
+                                    NULL};
+const struct cut_change cut_changes[CUT_N_CHANGES] = {
+    {0, "optim.clip_norm", "0.5"},  {3, "optim.lr", "0.02"},
+    {9, "model.dropout", "0.3"},    {9, "optim.lr", "0.004"},
+    {17, "eval.every", "7 steps"},  {23, "optim.beta1", "0.8"},
+    {31, "optim.lr", "0.01"},       {33, "epochs", "1.5"},
+    {39, "checkpoint.every", "11"}, {44, "steps", "50"},
+};
+
 void cut_run(struct qn_trainer *t, const struct cut_change *changes, int n,
              int64_t to)
 {
@@ -128,4 +143,22 @@ void cut_remove_store(const struct fixture *f)
 {
     struct qn_err err;
     assert_int_equal(qn_remove_tree(f->store, &err), QN_OK);
+}
+
+void cut_check_changes(struct fixture *f, const char *whole, int64_t cut)
+{
+    char *run =
+        cut_killed_at_of(f, cut_changing, cut_changes, CUT_N_CHANGES, cut);
+    struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
+    /* Those that a person had made are the run's; the rest is made now. */
+    int made = 0;
+    while (made < CUT_N_CHANGES && cut_changes[made].step <= cut) {
+        made++;
+    }
+    cut_run(t, cut_changes + made, CUT_N_CHANGES - made, INT64_MAX);
+    free(fixture_finish(t));
+    assert_same_training(run, whole, 50);
+    assert_int_equal(recorded_events(run, "set"), CUT_N_CHANGES);
+    free(run);
+    cut_remove_store(f);
 }

@@ -14,6 +14,15 @@ struct cut_change {
     const char *key, *value;
 };
 
+/* A run with changes: two of one step, some of one key, schedules, and an end
+ * that moves twice; it begins with 60 steps and ends after 50. */
+#define CUT_N_CHANGES 10
+extern const char *const cut_changing[];
+extern const struct cut_change cut_changes[CUT_N_CHANGES];
+/* Killed at this step and gone on with, it ends like 'whole', which never was.
+ */
+void cut_check_changes(struct fixture *f, const char *whole, int64_t cut);
+
 /* Train to this step, making the changes from where the run is up to there. */
 void cut_run(struct qn_trainer *t, const struct cut_change *changes, int n,
              int64_t to);

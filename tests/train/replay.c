@@ -18,51 +18,27 @@
 
 #define N(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
-/* Two of one step, two of one key, schedules, and an end that moves twice: the
- * run begins with 60 steps and ends after 50. */
-static const char *const settings[] = {"steps=60",
-                                       "eval.every=10 steps",
-                                       "checkpoint.every=8",
-                                       "stats.every=6",
-                                       "optim.kind=adam",
-                                       "checkpoint.keep.last=9",
-                                       NULL};
-static const struct cut_change changes[] = {
-    {0, "optim.clip_norm", "0.5"},  {3, "optim.lr", "0.02"},
-    {9, "model.dropout", "0.3"},    {9, "optim.lr", "0.004"},
-    {17, "eval.every", "7 steps"},  {23, "optim.beta1", "0.8"},
-    {31, "optim.lr", "0.01"},       {33, "epochs", "1.5"},
-    {39, "checkpoint.every", "11"}, {44, "steps", "50"},
-};
+#define settings cut_changing
+#define changes cut_changes
 
 static void go_on_to_the_end(struct fixture *f, char *run, const char *whole)
 {
     free(fixture_finish(fixture_resume(f, run, NULL, 0)));
     assert_same_training(run, whole, 50);
-    assert_int_equal(recorded_events(run, "set"), N(changes));
+    assert_int_equal(recorded_events(run, "set"), CUT_N_CHANGES);
     free(run);
     cut_remove_store(f);
 }
 
-/* Each change with all later ones is on record at the cut. */
-static void changes_are_made_again_wherever_a_run_was_cut(void **state)
+/* Before, at and behind changes and checkpoints; replay_everywhere.c has them
+ * all. */
+static void changes_are_made_again_where_a_run_was_cut(void **state)
 {
     struct fixture *f = *state;
-    char *whole = cut_uncut_of(f, settings, changes, N(changes));
-    for (int64_t cut = 0; cut < 50; cut++) {
-        char *run = cut_killed_at_of(f, settings, changes, N(changes), cut);
-        struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
-        /* The rest of the changes, which were never made, are made now. */
-        int made = 0;
-        while (made < N(changes) && changes[made].step <= cut) {
-            made++;
-        }
-        cut_run(t, changes + made, N(changes) - made, INT64_MAX);
-        free(fixture_finish(t));
-        assert_same_training(run, whole, 50);
-        assert_int_equal(recorded_events(run, "set"), N(changes));
-        free(run);
-        cut_remove_store(f);
+    static const int64_t cuts[] = {0, 3, 9, 10, 22, 33, 39, 49};
+    char *whole = cut_uncut_of(f, settings, changes, CUT_N_CHANGES);
+    for (int i = 0; i < N(cuts); i++) {
+        cut_check_changes(f, whole, cuts[i]);
     }
     free(whole);
 }
@@ -95,10 +71,10 @@ static void damage_from(const char *run, int64_t step)
 static void so_are_those_of_a_run_that_was_cut_twice(void **state)
 {
     struct fixture *f = *state;
-    char *whole = cut_uncut_of(f, settings, changes, N(changes));
+    char *whole = cut_uncut_of(f, settings, changes, CUT_N_CHANGES);
     static const int64_t again[] = {24, 31, 32, 38, 45, 49};
     for (int i = 0; i < N(again); i++) {
-        char *run = cut_killed_at_of(f, settings, changes, N(changes), 49);
+        char *run = cut_killed_at_of(f, settings, changes, CUT_N_CHANGES, 49);
         damage_from(run, 25);
         cut_kill_again(f, run, again[i]);
         go_on_to_the_end(f, run, whole);
@@ -109,7 +85,7 @@ static void so_are_those_of_a_run_that_was_cut_twice(void **state)
 static void a_change_made_again_is_told(void **state)
 {
     struct fixture *f = *state;
-    char *run = cut_killed_at_of(f, settings, changes, N(changes), 11);
+    char *run = cut_killed_at_of(f, settings, changes, CUT_N_CHANGES, 11);
     struct qn_trainer *t = fixture_resume(f, run, NULL, 0);
     assert_int_equal(qn_trainer_step_count(t), 10);
     qn_trainer_free(t);
@@ -133,8 +109,8 @@ static void a_change_made_again_is_told(void **state)
 static void changes_ahead_outlive_resumes_that_get_nowhere(void **state)
 {
     struct fixture *f = *state;
-    char *whole = cut_uncut_of(f, settings, changes, N(changes));
-    char *run = cut_killed_at_of(f, settings, changes, N(changes), 49);
+    char *whole = cut_uncut_of(f, settings, changes, CUT_N_CHANGES);
+    char *run = cut_killed_at_of(f, settings, changes, CUT_N_CHANGES, 49);
     damage_from(run, 25);
     for (int i = 0; i < 3; i++) {
         qn_trainer_free(fixture_resume(f, run, NULL, 0));
@@ -147,7 +123,7 @@ static void a_new_change_replaces_old_ones_that_lie_ahead(void **state)
 {
     struct fixture *f = *state;
     struct qn_err err;
-    char *run = cut_killed_at_of(f, settings, changes, N(changes), 49);
+    char *run = cut_killed_at_of(f, settings, changes, CUT_N_CHANGES, 49);
     damage_from(run, 25);
     /* By hand while it runs, and on resuming: each holds to the end. */
     static const char *const lr[] = {"optim.lr=0.005"};
@@ -198,7 +174,7 @@ static void an_end_that_was_moved_is_moved_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(changes_are_made_again_wherever_a_run_was_cut),
+        CASE(changes_are_made_again_where_a_run_was_cut),
         CASE(so_are_those_of_a_run_that_was_cut_twice),
         CASE(a_change_made_again_is_told),
         CASE(changes_ahead_outlive_resumes_that_get_nowhere),
