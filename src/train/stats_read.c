@@ -7,6 +7,20 @@
 #include <float.h>
 #include <string.h>
 
+/* More than this was never counted, and sums of some of them stay exact. */
+#define MOST_COUNTED ((int64_t)1 << 52)
+
+/* A damaged file may hold any number. */
+static uint64_t sane_count(int64_t n)
+{
+    return n > 0 && n <= MOST_COUNTED ? (uint64_t)n : 0;
+}
+
+static uint64_t count_of(const json_t *object, const char *key)
+{
+    return sane_count(qn_line_int(object, key));
+}
+
 /* Pairs [bin, count] into one side of a histogram. */
 static void read_bins(uint64_t *bin, const json_t *pairs)
 {
@@ -16,17 +30,26 @@ static void read_bins(uint64_t *bin, const json_t *pairs)
     {
         json_int_t at = json_integer_value(json_array_get(pair, 0));
         json_int_t count = json_integer_value(json_array_get(pair, 1));
-        if (at >= 0 && at < QN_HIST_BINS && count > 0) {
-            bin[at] = (uint64_t)count;
+        if (at >= 0 && at < QN_HIST_BINS) {
+            bin[at] = sane_count(count);
         }
     }
 }
 
-/* A damaged file may hold a number below 0. */
-static uint64_t count_of(const json_t *object, const char *key)
+/* Zeros are near zero, and the bins hold what was counted: a share beyond 1
+ * would be drawn. */
+static void drop_nonsense(struct qn_hist *h)
 {
-    int64_t n = qn_line_int(object, key);
-    return n > 0 ? (uint64_t)n : 0;
+    uint64_t all = h->n_negative + h->n_near + h->n_positive, in_bins = 0;
+    for (int i = 0; i < QN_HIST_BINS; i++) {
+        in_bins += h->bin[QN_HIST_NEGATIVE][i] + h->bin[QN_HIST_POSITIVE][i];
+    }
+    if (h->n_zero > h->n_near) {
+        h->n_zero = 0;
+    }
+    if (in_bins > all) {
+        memset(h->bin, 0, sizeof h->bin);
+    }
 }
 
 static void read_hist(struct qn_hist *h, const json_t *shares,
@@ -39,6 +62,7 @@ static void read_hist(struct qn_hist *h, const json_t *shares,
     h->n_nan = count_of(shares, "n_nan");
     read_bins(h->bin[QN_HIST_NEGATIVE], json_object_get(bins, "negative"));
     read_bins(h->bin[QN_HIST_POSITIVE], json_object_get(bins, "positive"));
+    drop_nonsense(h);
 }
 
 /* Which histogram an entry is: its layer from 0 and its quantity. */
@@ -90,6 +114,7 @@ void qn_stats_read(struct qn_stats_record *out, const json_t *line, double near)
     const json_t *layers = json_object_get(line, "layers");
     const json_t *bins = json_object_get(line, "bins");
     double threshold = qn_line_number(line, "threshold");
+    out->segment = 0;
     out->step = qn_line_int(line, "step");
     read_extent(out, layers);
     /* Not all of the record, which has room for the most layers. */

@@ -30,7 +30,8 @@ static void check_record(const struct qn_stats_record *r)
         for (int i = 0; i < r->n_layers; i++) {
             struct qn_shares shares = qn_hist_shares(&r->layer[i][of]);
             check_shares(&shares);
-            (void)qn_hist_shares_at(&r->layer[i][of], 0.3);
+            shares = qn_hist_shares_at(&r->layer[i][of], 0.3);
+            check_shares(&shares);
         }
         qn_stats_pool(r, (enum qn_quantity)of, &all);
         (void)qn_hist_shares(&all);
