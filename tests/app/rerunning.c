@@ -295,6 +295,23 @@ static void what_was_only_imported_cannot_be_done_again(void **state)
     assert_same(rerun("b/rerun-1", 0), 6, 6);
 }
 
+static void a_fork_is_done_again_without_its_parent(void **state)
+{
+    (void)state;
+    free(quern_out("train " TINY "steps=20 checkpoint.every=5 name=a"));
+    free(quern_out("resume a steps=25 optim.lr=0.03"));
+    free(quern_out("fork a --from 20 steps=30 model.dropout=0.1 name=f"));
+    assert_int_equal(sh("rm -r store/*-a"), 0);
+    assert_same(rerun("f", 0), 10, 30);
+    assert_int_equal(sh("grep -q '\"step\":20' store/*rerun-1/parent.json"), 0);
+    assert_same(rerun("f/rerun-1", 0), 10, 30);
+    /* Its length decides the place in the text, which must be the same. */
+    assert_int_equal(sh("sed -i s/mat/mas/g text.txt"), 0);
+    json_t *c = rerun("f", 1);
+    assert_non_null(difference(c, "SHA-256 of data.train"));
+    json_decref(c);
+}
+
 static void two_runs_that_differ_are_compared_without_training(void **state)
 {
     (void)state;
@@ -334,6 +351,7 @@ int main(void)
         WITH_SHELL(a_damaged_history_is_said_before_anything_is_trained),
         WITH_SHELL(damaged_weights_are_named_and_not_compared),
         WITH_SHELL(what_was_only_imported_cannot_be_done_again),
+        WITH_SHELL(a_fork_is_done_again_without_its_parent),
         WITH_SHELL(two_runs_that_differ_are_compared_without_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
