@@ -137,13 +137,14 @@ static void a_damaged_line_of_statistics_is_survived(void **state)
            "{\"layer\":-9000000000,\"of\":\"c\",\"n_near\":1},"
            "{\"layer\":1,\"of\":\"q\",\"n_near\":1},"
            "{\"layer\":1,\"n_near\":1}, 7, null, \"x\","
-           "{\"layer\":2,\"of\":\"c\",\"n_near\":-4,\"n_zero\":2}],"
+           "{\"layer\":2,\"of\":\"c\",\"n_near\":-4,\"n_zero\":2,"
+           "\"n_positive\":6}],"
            "\"bins\":[0,0,0,0,0,0,0,0,{\"positive\":[[-1,2],[1000,2],[3,-5],"
            "[\"a\"],[4,6]]}]}");
     assert_int_equal(r->n_layers, 2);
     assert_int_equal(r->of, 1u << QN_CELL);
     assert_int_equal(r->layer[1][QN_CELL].n_near, 0);
-    assert_int_equal(r->layer[1][QN_CELL].n_zero, 2);
+    assert_int_equal(r->layer[1][QN_CELL].n_zero, 0); /* near none */
     assert_int_equal(r->layer[1][QN_CELL].bin[QN_HIST_POSITIVE][4], 6);
     assert_true(r->layer[1][QN_CELL].threshold == 0.1f);
 }
