@@ -147,6 +147,27 @@ static void the_first_steps_are_no_spikes(void **state)
     qn_trainer_free(t);
 }
 
+/* As in a fork with another optimiser, which counts its updates anew, and in a
+ * state that an older program saved. */
+static void what_is_usual_begins_anew_with_the_updates(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const settings[] = {"stop.spike=1.5", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, 5);
+    t->at.updates = 0;
+    fixture_run(t, 6);
+    assert_true(fabs(t->at.usual_loss / (1 - 0.99) - f->told.step[5].loss) <
+                1e-12);
+    t->at.updates = 500;
+    t->at.usual_loss = (double)NAN;
+    assert_true(qn_trainer_most_loss(t) == 0);
+    fixture_run(t, 7);
+    assert_true(fabs(qn_trainer_most_loss(t) - 1.5 * f->told.step[6].loss) <
+                1e-12);
+    qn_trainer_free(t);
+}
+
 static void a_spike_pauses_as_what_is_not_finite_does(void **state)
 {
     struct fixture *f = *state;
@@ -240,6 +261,26 @@ static void a_rollback_goes_on_from_the_last_good_checkpoint(void **state)
     assert_int_equal(f->told.n_steps, 23);
     free(run);
     free(want);
+}
+
+/* What is due right after the step that it goes back to is due again. */
+static void every_step_is_evaluated_again(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const settings[] = {"checkpoint.every=5", "eval.every=1",
+                                           "stop.nan=rollback", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    struct qn_err err;
+    fixture_run(t, 12);
+    spoil_weights(t);
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    int64_t back = qn_trainer_step_count(t);
+    assert_true(back < 12);
+    assert_int_equal(t->at.evals, back);
+    f->told.n_notes = 0;
+    free(fixture_finish(t));
+    assert_int_equal(fixture_notes(f, QN_NOTE_EVAL), 20 - back);
+    assert_true(fixture_noted(f, QN_NOTE_EVAL, back + 1));
 }
 
 /* The weights that made the step are those of a checkpoint: an older one is
@@ -462,9 +503,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_spike_is_told_and_not_applied),
         CASE(the_first_steps_are_no_spikes),
+        CASE(what_is_usual_begins_anew_with_the_updates),
         CASE(a_spike_pauses_as_what_is_not_finite_does),
         CASE(spikes_are_the_same_after_a_resume),
         CASE(a_rollback_goes_on_from_the_last_good_checkpoint),
+        CASE(every_step_is_evaluated_again),
         CASE(checkpoints_of_spoilt_weights_are_passed_over),
         CASE(without_a_checkpoint_it_begins_anew),
         CASE(eight_rollbacks_to_one_step_are_enough),
