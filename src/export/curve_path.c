@@ -139,6 +139,11 @@ static void go_to(struct cut_path *p, struct qn_spot to)
     p->down = true;
 }
 
+static long column_of(const struct qn_panel *p, double x)
+{
+    return (long)floor(p->box.width * qn_axis_place(&p->x, x) / COLUMN);
+}
+
 /* The points of one column: [from, to) of the curve. */
 static void go_through(struct cut_path *path, const struct qn_curve_points *c,
                        const struct qn_panel *p, size_t from, size_t to)
@@ -157,18 +162,16 @@ static void go_through(struct cut_path *path, const struct qn_curve_points *c,
     size_t first = least < most ? least : most;
     size_t second = least < most ? most : least;
     struct qn_spot a = qn_panel_spot(p, c->x[first], c->y[first]);
+    struct qn_spot b = qn_panel_spot(p, c->x[second], c->y[second]);
+    if (to - from > 2) {
+        /* One under the other, in the middle: bands of noise are even. */
+        a.x = ((double)column_of(p, c->x[from]) + 0.5) * COLUMN + p->box.x;
+        b.x = a.x;
+    }
     go_to(path, a);
     if (second != first) {
-        struct qn_spot b = qn_panel_spot(p, c->x[second], c->y[second]);
-        /* One under the other: half the text, and the same to the eye. */
-        b.x = to - from > 2 ? a.x : b.x;
         go_to(path, b);
     }
-}
-
-static long column_of(const struct qn_panel *p, double x)
-{
-    return (long)floor(p->box.width * qn_axis_place(&p->x, x) / COLUMN);
 }
 
 /* The first point behind those that lie in one column with the first. */

@@ -84,8 +84,6 @@ static int choose_window(size_t n)
     return n >= FEW ? 5 : 0;
 }
 
-/* In nats or shares first: an average of perplexities is not what the average
- * of the losses means. */
 static void read_steps(struct curves *c)
 {
     const struct qn_metrics *m = c->source->metrics;
@@ -93,25 +91,13 @@ static void read_steps(struct curves *c)
     for (size_t i = 0; i < m->n_steps; i++) {
         const struct qn_step_record *r = &m->step[i];
         double v = c->accuracy ? r->accuracy : r->loss;
-        add_point(&c->train, r->step, v);
+        add_point(&c->train, r->step, c->accuracy ? v : shown_loss(c, v));
         c->n_bad += !isfinite(v);
         if (isfinite(r->epoch) && r->epoch > 0) {
             c->per_step = r->epoch / (double)r->step;
         }
     }
     c->window = choose_window(m->n_steps);
-    double lo = 0, hi = 0;
-    (void)qn_curve_points_range(&c->train, false, &lo, &hi);
-    if (c->window > 0) {
-        double decay = 1 - 1.0 / c->window;
-        c->smooth = qn_curve_smoothed(&c->train, decay, lo, hi);
-    }
-    for (size_t i = 0; i < m->n_steps && !c->accuracy; i++) {
-        c->train.y[i] = shown_loss(c, c->train.y[i]);
-        if (c->window > 0) {
-            c->smooth.y[i] = shown_loss(c, c->smooth.y[i]);
-        }
-    }
 }
 
 /* Whether a is better than b by the rule that the run's checkpoints follow. */
@@ -177,8 +163,32 @@ static void scale_y(struct curves *c, struct qn_axis *y)
     if (c->accuracy) {
         qn_axis_shares(y, lo, hi, 6);
     } else {
-        qn_axis_values(y, lo, hi, c->log, 6);
+        qn_axis_values(y, lo, hi, c->log, c->log ? 8 : 6);
     }
+}
+
+/* As values lie along the scale: an average of perplexities is not what the
+ * average of the losses means. What is far beyond the scale, the first steps
+ * or a spike, counts as half its length beyond it. */
+static void smooth_steps(struct curves *c, const struct qn_axis *y)
+{
+    struct qn_curve_points along = new_points(c->train.n);
+    double lo = c->log ? log(y->lo) : y->lo;
+    double hi = c->log ? log(y->hi) : y->hi;
+    double reach = (hi - lo) / 2;
+    if (c->window > 0) {
+        along.n = c->train.n;
+        for (size_t i = 0; i < along.n; i++) {
+            along.x[i] = c->train.x[i];
+            along.y[i] = c->log ? log(c->train.y[i]) : c->train.y[i];
+        }
+        c->smooth = qn_curve_smoothed(&along, 1 - 1.0 / c->window, lo - reach,
+                                      hi + reach);
+    }
+    for (size_t i = 0; i < c->smooth.n && c->log; i++) {
+        c->smooth.y[i] = exp(c->smooth.y[i]);
+    }
+    qn_curve_points_free(&along);
 }
 
 static double last_x(const struct qn_curve_points *p)
@@ -384,6 +394,7 @@ static void draw(struct qn_drawing *d, const char *title, struct curves *c)
     struct qn_panel p;
     const char *title_x = scale_x(c, &p.x);
     scale_y(c, &p.y);
+    smooth_steps(c, &p.y);
     double left = left_of(&p.y), width = QN_FIGURE_WIDTH - left - RIGHT;
     make_legend(c, &legend);
     double top = qn_legend_height(&legend, width) + 4;

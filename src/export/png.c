@@ -22,6 +22,16 @@ bool qn_draw_has_png(void)
     return true;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+/* fontconfig keeps its memory for the process, by distances in place of
+ * pointers, which a search for leaks does not follow. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfontconfig\n";
+}
+#endif
+
 static void set_color(cairo_t *c, uint32_t color)
 {
     cairo_set_source_rgb(c, (color >> 16 & 255) / 255.0,
