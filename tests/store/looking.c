@@ -175,9 +175,11 @@ static bool training_is_refused(const char *store)
                    same_text(err.text, sentence);
     free(sentence);
     char *run = NULL;
-    refused = refused && qn_store_find(store, "r", &run, NULL, NULL) == QN_OK;
+    if (!refused || qn_store_find(store, "r", &run, NULL, NULL) != QN_OK) {
+        return false;
+    }
     sentence = qn_xasprintf("%s/lock: cannot open: Permission denied", run);
-    refused = refused && qn_run_dir_open(run, &d, &err) == QN_EIO &&
+    refused = qn_run_dir_open(run, &d, &err) == QN_EIO &&
               same_text(err.text, sentence);
     free(sentence);
     free(run);
