@@ -394,15 +394,53 @@ static void say_goodbye(struct desk *d, const struct qn_desk_options *options)
     fflush(stdout);
 }
 
-static void close_desk(struct desk *d, const struct qn_desk_options *options)
+/* Save and end what still trains or waits, side by side. false: one could not
+ * be saved, as on a full disk, which is said. */
+static bool end_runs(struct desk *d)
 {
+    int n = qn_lab_n_runs(d->lab);
+    bool *asked = qn_xcalloc((size_t)n + 1, sizeof *asked);
+    bool saved = true;
+    struct qn_lab_run run;
+    struct qn_err err;
+    for (int i = 0; i < n; i++) {
+        qn_run_id id = qn_lab_run_at(d->lab, i);
+        asked[i] = qn_lab_run(d->lab, id, &run) &&
+                   qn_lab_state_active(run.state) &&
+                   qn_lab_stop(d->lab, id, true, &err) == QN_OK;
+    }
+    while (qn_lab_n_active(d->lab) > 0) {
+        struct pollfd news = {.fd = qn_lab_fd(d->lab), .events = POLLIN};
+        (void)poll(&news, 1, 500); /* EINTR: another signal */
+        (void)qn_lab_poll(d->lab);
+    }
+    for (int i = 0; i < n; i++) {
+        if (asked[i] && qn_lab_run(d->lab, qn_lab_run_at(d->lab, i), &run) &&
+            run.state == QN_LAB_FAILED) {
+            struct qn_str s = {0};
+            qn_str_addf(&s, "%s was not saved: %s", run.name, run.error);
+            qn_complain(s.text);
+            qn_str_free(&s);
+            saved = false;
+        }
+    }
+    free(asked);
+    return saved;
+}
+
+/* false: something could not be saved. */
+static bool close_desk(struct desk *d, const struct qn_desk_options *options)
+{
+    bool saved = true;
     qn_screen_free(d->screen);
     qn_input_free(d->input);
     qn_line_stop(d->line);
     qn_term_stop(d->term);
     qn_signals_let_interrupt(); /* of a long evaluation: all is saved by then */
-    if (d->save)
+    if (d->save) {
         say_goodbye(d, options);
+        saved = end_runs(d);
+    }
     qn_script_free(d->script);
     qn_lab_free(d->lab, d->save);
     qn_canvas_fini(&d->canvas);
@@ -410,6 +448,7 @@ static void close_desk(struct desk *d, const struct qn_desk_options *options)
     qn_str_free(&d->printed);
     qn_str_free(&d->strays);
     qn_signals_stop();
+    return saved;
 }
 
 static void start_work(struct desk *d, const struct qn_desk_options *options)
@@ -452,6 +491,5 @@ int qn_desk_run(const struct qn_desk_options *options)
         loop(&d);
         code = qn_script_exit_code(d.script);
     }
-    close_desk(&d, options);
-    return code;
+    return close_desk(&d, options) ? code : QN_EXIT_FAILURE;
 }

@@ -26,3 +26,10 @@ key C-d
 wait_for 'quit\?'
 key y
 wait_shell
+
+# A full disk is waited for; TERM ends the wait, and says what was not saved.
+open 100x30 "trap '' XFSZ; ulimit -f 40; $quern name=full $endless; echo \"ended with \$?\""
+wait_for 'tried again until it works'
+kill -TERM "$(quern_pid)"
+wait_for 'full was not saved: '
+wait_for 'ended with 1'
