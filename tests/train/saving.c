@@ -8,6 +8,7 @@
 #include "model/checkpoint.h"
 #include "train/trainer_self.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,6 +293,25 @@ static void a_paused_run_writes_what_it_owes_and_stays_paused(void **state)
     qn_trainer_free(t);
 }
 
+/* Room alone does not let a run train on that a number was to end. */
+static void what_is_not_finite_still_counts_when_there_is_room(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const stop[] = {"stop.nan=stop", NULL};
+    struct qn_trainer *t = fixture_create(f, stop);
+    fixture_run(t, 3);
+    t->be->ops->fill(t->be, qn_model_weights(t->model), NAN);
+    between.full = true;
+    fixture_run(t, 4);
+    bool waits = qn_trainer_waits_for_disk(t);
+    between.full = false;
+    assert_true(waits);
+    assert_false(qn_trainer_try_disk(t));
+    assert_int_equal(qn_trainer_state(t), QN_RUN_PAUSED);
+    assert_non_null(strstr(fixture_note(f, QN_NOTE_PAUSE)->text, "finite"));
+    qn_trainer_free(t);
+}
+
 static void a_stop_on_a_full_disk_fails_with_a_sentence(void **state)
 {
     struct fixture *f = *state;
@@ -345,6 +365,7 @@ int main(void)
         CASE(a_run_is_not_done_before_its_last_line_is_written),
         CASE(a_person_who_pauses_keeps_it_paused_when_there_is_room),
         CASE(a_paused_run_writes_what_it_owes_and_stays_paused),
+        CASE(what_is_not_finite_still_counts_when_there_is_room),
         CASE(a_stop_on_a_full_disk_fails_with_a_sentence),
         CASE(lines_that_memory_cannot_hold_are_counted),
     };
