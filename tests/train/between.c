@@ -23,7 +23,7 @@ void between_reset(void)
     between.closed = false;
     between.trainer = pthread_self();
     between.full = false;
-    between.calls = between.kill_at = between.syncs = 0;
+    between.calls = between.refused = between.kill_at = between.syncs = 0;
 }
 
 void between_gate(bool closed)
@@ -69,6 +69,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t n)
 {
     seam();
     if (between.full) {
+        between.refused += !by_trainer();
         errno = ENOSPC;
         return -1;
     }

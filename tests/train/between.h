@@ -17,6 +17,7 @@ struct between {
     bool closed; /* by lock */
     pthread_t trainer;
     atomic_bool full;   /* every write fails */
+    atomic_int refused; /* writes of the saver's thread */
     atomic_int calls;   /* of the saver's thread */
     atomic_int kill_at; /* the call that never returns; 0 = none */
     atomic_int syncs;   /* of the trainer's thread */
