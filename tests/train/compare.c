@@ -310,6 +310,31 @@ static void a_checkpoint_that_cannot_be_read_is_named(void **state)
     qn_comparison_fini(&c);
 }
 
+static char *fork_of(struct fixture *f, const char *parent, const char *steps)
+{
+    struct qn_trainer *t = NULL;
+    struct qn_err err;
+    if (qn_trainer_fork(&f->env, parent, "10", &steps, 1, &f->sink, &t, &err) !=
+        QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    return fixture_finish(t);
+}
+
+static void weights_that_both_began_from_prove_nothing(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const s[] = {"checkpoint.every=10", "steps=10", NULL};
+    char *parent = run_of(f, s);
+    struct qn_comparison c = compared(fork_of(f, parent, "steps=15"),
+                                      fork_of(f, parent, "steps=18"));
+    assert_int_equal(c.steps, 5);
+    assert_int_equal(c.weights_step, -1);
+    assert_true(qn_comparison_same(&c));
+    qn_comparison_fini(&c);
+    free(parent);
+}
+
 static void a_damaged_history_is_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -348,6 +373,7 @@ int main(void)
         TEST(threads_are_named_once),
         TEST(a_checkpoint_that_one_lacks_gives_way_to_one_before),
         TEST(a_checkpoint_that_cannot_be_read_is_named),
+        TEST(weights_that_both_began_from_prove_nothing),
         TEST(a_damaged_history_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
