@@ -33,8 +33,8 @@ void qn_code_json(const struct qn_code *code, struct qn_json *out)
     qn_json_end_object(out);
 }
 
-static enum qn_status read_code(const char *run_path, json_t **out,
-                                struct qn_err *err)
+enum qn_status qn_code_read(const char *run_path, json_t **out,
+                            struct qn_err *err)
 {
     struct qn_bytes text;
     enum qn_status status = qn_run_dir_read(run_path, "code.json", &text, err);
@@ -58,7 +58,7 @@ enum qn_status qn_code_check_data(const char *run_path,
                                   struct qn_err *err)
 {
     json_t *code;
-    enum qn_status status = read_code(run_path, &code, err);
+    enum qn_status status = qn_code_read(run_path, &code, err);
     if (status != QN_OK) {
         return status;
     }
@@ -105,7 +105,7 @@ enum qn_status qn_code_check_vectors(const char *run_path, const char *path,
 {
     json_t *code;
     char now[65];
-    if (read_code(run_path, &code, NULL) != QN_OK) {
+    if (qn_code_read(run_path, &code, NULL) != QN_OK) {
         return QN_OK; /* whether that matters others decide */
     }
     const json_t *data = json_object_get(code, "data");
@@ -137,7 +137,7 @@ void qn_code_notice(const char *run_path, const struct qn_code *code,
                     struct qn_log *log)
 {
     json_t *made;
-    if (read_code(run_path, &made, NULL) != QN_OK) {
+    if (qn_code_read(run_path, &made, NULL) != QN_OK) {
         return;
     }
     notice_text(log, made, "quern", QN_VERSION);

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "data/corpus.h"
 
+#include <jansson.h>
+
 /* Filled in when the program is built: the commit, "unknown" outside git, and
  * whether the sources differed from it. */
 extern const char qn_code_commit[];
@@ -24,6 +26,10 @@ struct qn_code {
 };
 
 void qn_code_json(const struct qn_code *code, struct qn_json *out);
+
+/* The code.json of a run, the caller's to release. */
+enum qn_status qn_code_read(const char *run_path, json_t **out,
+                            struct qn_err *err);
 
 /* Is the text of these splits still the one that the run was made from, as
  * run_path/code.json tells? skip[s]: split s is another one on purpose. No:

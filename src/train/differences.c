@@ -1,11 +1,10 @@
 /* differences.c - what is on record of two runs and may be why they differ. */
 #include "train/differences.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "nn/settings.h"
-#include "store/run_dir.h"
+#include "train/code.h"
 #include "train/history.h"
 
 #include <stdio.h>
@@ -150,18 +149,8 @@ static enum qn_status compare_changes(const char *then_path,
 static enum qn_status read_code(const char *run, json_t **out,
                                 struct qn_err *err)
 {
-    struct qn_bytes text;
-    enum qn_status status = qn_run_dir_read(run, "code.json", &text, err);
-    if (status != QN_OK) {
-        *out = NULL;
-        return status == QN_ENOTFOUND ? QN_OK : status;
-    }
-    json_error_t why;
-    *out = json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, &why);
-    qn_bytes_free(&text);
-    return *out != NULL ? QN_OK
-                        : qn_fail(err, QN_EFORMAT, "%s/code.json: line %d: %s",
-                                  run, why.line, why.text);
+    enum qn_status status = qn_code_read(run, out, err);
+    return status == QN_ENOTFOUND ? QN_OK : status;
 }
 
 /* A text, number or truth as text; the caller frees it. */
