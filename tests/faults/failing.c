@@ -270,7 +270,9 @@ static void an_export_is_whole_or_leaves_nothing(void **state)
     (void)state;
     make_calm();
     char *run = only_run("calm");
-    char *line = qn_xasprintf("export %s --to out", run);
+    char *line = qn_xasprintf("export %s --to out --formats "
+                              "csv,jsonl,safetensors,tfevents",
+                              run);
     all_or_nothing(line, "out");
     free(line);
     free(run);

@@ -126,16 +126,10 @@ static void a_folder_that_goes_away_pauses_the_run(void **state)
                                          "rm -r store/*-run"};
     prepare();
     for (size_t i = 0; i < sizeof doings / sizeof *doings; i++) {
-        struct child c = child_start("train --json " SETTINGS "steps=1000000 ");
-        assert_true(child_reach(&c, 60));
+        struct child c = start_run("steps=1000000");
         assert_int_equal(sh("%s", doings[i]), 0);
-        json_t *line;
-        bool paused = false;
-        while (!paused && (line = child_line(&c)) != NULL) {
-            paused = strcmp(string(line, "event"), "pause") == 0;
-            json_decref(line);
-        }
-        assert_true(paused);
+        assert_int_equal(kill(c.pid, SIGCONT), 0);
+        assert_true(reach_pause(&c));
         (void)kill(c.pid, SIGTERM);
         assert_int_equal(child_end(&c), 1);
         char *said = file_text(".err");
