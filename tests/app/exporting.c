@@ -45,15 +45,15 @@ static void every_file_written_is_said(void **state)
               "out/here/events.out.tfevents.quern\n");
     const char *pngs =
         after(figures, "out/here/loss.svg\nout/here/shares.svg\n"
-                       "out/here/histogram-c.svg\nout/here/histogram-f.svg\n"
-                       "out/here/heatmap-c.svg\nout/here/heatmap-f.svg\n");
+                       "out/here/histogram-c.svg\nout/here/heatmap-c.svg\n"
+                       "out/here/histogram-f.svg\nout/here/heatmap-f.svg\n");
     /* A quern built without cairo has no png. */
     bool drawn = pngs[0] != '\0';
     if (drawn) {
         assert_string_equal(
             pngs, "out/here/loss.png\nout/here/shares.png\n"
-                  "out/here/histogram-c.png\nout/here/histogram-f.png\n"
-                  "out/here/heatmap-c.png\nout/here/heatmap-f.png\n");
+                  "out/here/histogram-c.png\nout/here/heatmap-c.png\n"
+                  "out/here/histogram-f.png\nout/here/heatmap-f.png\n");
     }
     assert_int_equal(
         sh("ls -A out/here | wc -l | grep -qx ' *%d'", drawn ? 22 : 16), 0);
