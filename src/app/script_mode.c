@@ -54,7 +54,8 @@ static void on_pump(void *user, double timeout)
 }
 
 /* Runs that still work, and those that paused by themselves. A paused one does
- * not work: without a screen nobody lets it go on. */
+ * not work, since without a screen nobody lets it go on, unless it only waits
+ * for room on its disk. */
 static int count_working(const struct qn_lab *lab, int *n_stuck)
 {
     int n = 0;
@@ -63,7 +64,7 @@ static int count_working(const struct qn_lab *lab, int *n_stuck)
         struct qn_lab_run r;
         if (!qn_lab_run(lab, qn_lab_run_at(lab, i), &r))
             continue;
-        bool paused = r.state == QN_LAB_PAUSED;
+        bool paused = r.state == QN_LAB_PAUSED && !r.waits;
         n += qn_lab_state_active(r.state) && !paused;
         *n_stuck += paused && r.error[0] != '\0';
     }

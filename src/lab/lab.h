@@ -66,6 +66,7 @@ struct qn_lab_run {
     qn_run_id id;
     const char *name, *dir, *run; /* run = the folder's name */
     enum qn_lab_state state;
+    bool waits;        /* paused until the disk has room, by itself */
     const char *error; /* why paused by itself or failed; "" otherwise */
     int64_t step, steps_total, steps_per_epoch;
     double epoch, epochs_total;

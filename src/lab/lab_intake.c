@@ -148,6 +148,7 @@ static void take_rest(struct lab_run *run, enum qn_lab_state state,
                       const struct qn_note *n)
 {
     change_state(run, state, n->text);
+    run->waits = n->waits;
     if (n->seconds > 0) {
         run->train_seconds = n->seconds;
     }

@@ -114,6 +114,7 @@ bool qn_lab_run(const struct qn_lab *lab, qn_run_id id, struct qn_lab_run *out)
         .dir = run->dir,
         .run = run->folder,
         .state = run->state,
+        .waits = run->waits && run->state == QN_LAB_PAUSED,
         .error = run->error,
         .step = run->newest.step,
         .steps_total = run->steps_total,

@@ -74,7 +74,8 @@ static int ended_badly(lua_State *L, const struct qn_lab_run *r,
 }
 
 /* How a wait ends by the run's state: the number of results, or 0 to go on.
- * Without a screen nobody could let a paused run go on. */
+ * Without a screen nobody could let a paused run go on, unless it only waits
+ * for room on its disk. */
 static int state_result(lua_State *L, const struct qn_lab_run *r)
 {
     if (r->state == QN_LAB_FAILED) {
@@ -84,7 +85,8 @@ static int state_result(lua_State *L, const struct qn_lab_run *r)
         lua_pushboolean(L, true);
         return 1;
     }
-    if (r->state == QN_LAB_PAUSED && !qn_script_of(L)->host.has_screen) {
+    if (r->state == QN_LAB_PAUSED && !r->waits &&
+        !qn_script_of(L)->host.has_screen) {
         return ended_badly(L, r, qn_status_name(QN_ESTATE));
     }
     return 0;

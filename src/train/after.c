@@ -49,7 +49,10 @@ void qn_trainer_tell(struct qn_trainer *t, enum qn_note_kind kind,
         qn_json_kdouble(line, "seconds", t->seconds);
     }
     qn_record_end(t->record);
-    struct qn_note note = {.kind = kind, .seconds = t->seconds};
+    struct qn_note note = {.kind = kind,
+                           .waits = kind == QN_NOTE_PAUSE &&
+                                    t->waits_for_disk && !t->stay_paused,
+                           .seconds = t->seconds};
     qn_trainer_note(t, &note, key ? text : "");
 }
 

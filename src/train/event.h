@@ -80,6 +80,7 @@ struct qn_note {
     int64_t predictions;
     double seconds;
     bool is_best;
+    bool waits;      /* of a pause: for the disk, and goes on by itself */
     bool on_request; /* an evaluation that a person asked for */
     struct qn_judgement judgement;
     uint64_t ticket; /* of the request that this answers, 0 = none */

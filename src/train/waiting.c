@@ -88,7 +88,8 @@ void qn_trainer_unpause(struct qn_trainer *t)
     }
     if (waited || !t->waits_for_disk) {
         /* Told before: this answers whoever wants it to go on. */
-        struct qn_note still = {.kind = QN_NOTE_PAUSE};
+        struct qn_note still = {.kind = QN_NOTE_PAUSE,
+                                .waits = t->waits_for_disk};
         qn_trainer_note(t, &still, err.text);
     }
     t->stay_paused = !t->waits_for_disk;

@@ -166,6 +166,31 @@ static void a_full_disk_pauses_and_loses_nothing(void **state)
     assert_true(n[NEVER_FULL] > 0);
 }
 
+/* Without a screen a paused run is nobody's, but this one goes on by itself. */
+static void a_script_waits_for_room(void **state)
+{
+    (void)state;
+    static const char lua[] =
+        "local run = qn.train{ data = { train = 'text.txt' }, batch = 4,\n"
+        "  seq = 8, threads = 2, name = 'run', steps = 20,\n"
+        "  model = { layers = 2, hidden = 36, embed = 8 },\n"
+        "  optim = { lr = 0.01 }, eval = { every = 5 },\n"
+        "  stats = { every = 5 }, checkpoint = { every = 5 } }\n"
+        "run:wait{ until_ = function() return run.state == 'paused' end }\n"
+        "print('{\"event\":\"pause\"}')\n"
+        "io.stdout:flush()\n"
+        "assert(run:wait())\n";
+    free(quern_out("train --json --store calm " SETTINGS));
+    write_file("wait.lua", lua, strlen(lua));
+    leave_room(200);
+    struct child c = child_start("--store disk/store wait.lua");
+    bool paused = reach_pause(&c);
+    make_room();
+    assert_int_equal(child_end(&c), 0);
+    assert_true(paused);
+    same_as_calm();
+}
+
 static void an_export_to_a_full_disk_leaves_nothing(void **state)
 {
     (void)state;
@@ -236,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_full_disk_pauses_and_loses_nothing),
+        TEST(a_script_waits_for_room),
         TEST(an_export_to_a_full_disk_leaves_nothing),
         TEST(a_store_that_is_read_only_can_be_read),
     };
