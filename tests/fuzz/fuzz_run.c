@@ -105,8 +105,8 @@ static void check_status(enum qn_status status, struct qn_err *err)
 
 static void check_checkpoints(const char *run)
 {
-    static const char *const words[] = {"best", "last", "last_good", "10",
-                                        "20",   "0",    "worst"};
+    static const char *const words[] = {"best", "last", "last_good", "20",
+                                        "worst"};
     struct qn_err err = {{0}};
     char *folder;
     int64_t step;
