@@ -1,6 +1,8 @@
 /* counting.c - statistics of a whole split, asked of live and ended runs. */
 #include "lab_fixture.h"
 
+#include "base/file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +88,16 @@ static void an_ended_run_counts_with_the_weights_of_its_folder(void **state)
     free(last);
 }
 
+/* It is written beside training, and may be on its way when the run pauses. */
+static void wait_checkpoint(struct lab_fixture *f, qn_run_id id)
+{
+    char *last = qn_path_join(view(f, id).dir, "last");
+    while (!qn_path_exists(last)) {
+        wait_news(f);
+    }
+    free(last);
+}
+
 static void a_checkpoint_is_asked_while_the_run_trains(void **state)
 {
     struct lab_fixture *f = *state;
@@ -95,6 +107,7 @@ static void a_checkpoint_is_asked_while_the_run_trains(void **state)
     wait_step(f, id, 6);
     assert_ok(qn_lab_pause(f->lab, id, &err));
     wait_state(f, id, QN_LAB_PAUSED);
+    wait_checkpoint(f, id);
     counts = wait_counts(f, ask(f, id, "last"));
     assert_int_equal(counts->step % 5, 0);
     assert_true(counts->step > 0);
