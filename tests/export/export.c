@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A scratch folder with a store, a run in it and a place to export to. */
 struct place {
@@ -78,20 +79,26 @@ static int remove_place(void **state)
     return failed;
 }
 
-/* With a checkpoint, which is the best one. */
-static void commit(const struct place *p, const char *weights)
+/* With a checkpoint of this step, which is the best one and the only one that
+ * stays. */
+static void commit_at(const struct place *p, int64_t step, const char *weights)
 {
     struct qn_run_dir *d;
     char *folder;
     struct qn_figures figures = {1, 1, (double)NAN};
-    struct qn_keep keep = {1, 1};
+    struct qn_keep keep = {0, 0};
     assert_int_equal(qn_run_dir_open(p->run, &d, NULL), QN_OK);
-    assert_int_equal(qn_run_dir_checkpoint(d, 2, &folder, NULL), QN_OK);
+    assert_int_equal(qn_run_dir_checkpoint(d, step, &folder, NULL), QN_OK);
     put(folder, "model.safetensors", weights);
-    assert_int_equal(qn_run_dir_commit(d, 2, true, &figures, keep, NULL),
+    assert_int_equal(qn_run_dir_commit(d, step, true, &figures, keep, NULL),
                      QN_OK);
     free(folder);
     qn_run_dir_close(d);
+}
+
+static void commit(const struct place *p, const char *weights)
+{
+    commit_at(p, 2, weights);
 }
 
 /* The sentence goes to *err. */
@@ -167,6 +174,53 @@ static void weights_are_the_best_checkpoints(void **state)
     check_file(p->to, "model.safetensors", "weights");
     check_file(p->to, "spec.json", "{\"name\":\"t\"}\n");
     check_file(p->to, "vocab.txt", "a\n");
+}
+
+/* Asked before the first file is written: the run goes on. */
+static bool train_on(void *user)
+{
+    struct place *p = user;
+    char *before = qn_path_join(p->run, "checkpoints/2");
+    if (qn_path_exists(before)) {
+        commit_at(p, 3, "newer weights");
+    }
+    assert_false(qn_path_exists(before));
+    free(before);
+    return false;
+}
+
+static void a_checkpoint_that_goes_meanwhile_gives_way_to_the_next(void **state)
+{
+    struct place *p = *state;
+    struct qn_err err = {""};
+    struct qn_exported e = {.n = 0};
+    commit(p, "weights");
+    if (qn_export_until(p->run, p->to, 1u << QN_EXPORT_SAFETENSORS, train_on, p,
+                        &e, &err) != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    check_names(p->to, "model.safetensors spec.json vocab.txt");
+    check_file(p->to, "model.safetensors", "newer weights");
+    qn_exported_free(&e);
+}
+
+/* It is named as damage, and not tried for ever. */
+static void a_checkpoint_without_weights_is_damaged(void **state)
+{
+    struct place *p = *state;
+    struct qn_err err = {""};
+    commit(p, "weights");
+    char *folder = qn_path_join(p->run, "checkpoints/2");
+    char *sums = qn_path_join(folder, "SHA256SUMS");
+    char *model = qn_path_join(folder, "model.safetensors");
+    assert_int_equal(unlink(sums), 0);
+    assert_int_equal(unlink(model), 0);
+    assert_int_equal(export_to(p, p->to, NULL, &err), QN_EIO);
+    assert_non_null(strstr(err.text, "checkpoints/2/model.safetensors"));
+    assert_false(qn_path_exists(p->to));
+    free(model);
+    free(sums);
+    free(folder);
 }
 
 static void word_vectors_come_with_the_weights(void **state)
@@ -422,6 +476,8 @@ int main(void)
         TEST(tables_are_of_the_run_as_it_went_on),
         TEST(lines_are_as_if_no_resume_had_happened),
         TEST(weights_are_the_best_checkpoints),
+        TEST(a_checkpoint_that_goes_meanwhile_gives_way_to_the_next),
+        TEST(a_checkpoint_without_weights_is_damaged),
         TEST(word_vectors_come_with_the_weights),
         TEST(without_a_checkpoint_there_are_numbers_but_no_weights),
         TEST(files_of_the_same_name_are_replaced_and_others_stay),
