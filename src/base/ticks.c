@@ -195,9 +195,12 @@ const char *qn_axis_label(const struct qn_axis *a, int i, char *buf,
     if (a->per_cent) {
         char number[32];
         int decimals = a->decimals > 2 ? a->decimals - 2 : 0;
+        double v = 100 * a->tick[i];
         (void)snprintf(
             buf, size, "%s%%",
-            qn_format_fixed(number, sizeof number, 100 * a->tick[i], decimals));
+            a->decimals < 0
+                ? qn_format_digits(number, sizeof number, v, 6)
+                : qn_format_fixed(number, sizeof number, v, decimals));
         return buf;
     }
     return a->decimals < 0

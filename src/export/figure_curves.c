@@ -41,7 +41,8 @@ static double shown_loss(const struct curves *c, double loss)
     case QN_READ_BPC:
         return qn_bpc(loss);
     case QN_READ_PERPLEXITY:
-        return qn_perplexity(fmin(loss, MOST_NATS));
+        /* Not the least of NaN and a number, which would be the number. */
+        return isfinite(loss) ? qn_perplexity(fmin(loss, MOST_NATS)) : loss;
     case QN_READ_ACCURACY:
         break;
     }
@@ -66,10 +67,12 @@ static struct qn_curve_points new_points(size_t room)
     };
 }
 
-static void add_point(struct qn_curve_points *to, int64_t step, double y)
+/* What has no place on a scale by decades is a gap. */
+static void add_point(const struct curves *c, struct qn_curve_points *to,
+                      int64_t step, double y)
 {
     to->x[to->n] = (double)step;
-    to->y[to->n++] = y;
+    to->y[to->n++] = c->log && !(y > 0) ? (double)NAN : y;
 }
 
 /* 10, 20, 50, 100, ...: about a hundredth of the steps. */
@@ -91,7 +94,7 @@ static void read_steps(struct curves *c)
     for (size_t i = 0; i < m->n_steps; i++) {
         const struct qn_step_record *r = &m->step[i];
         double v = c->accuracy ? r->accuracy : r->loss;
-        add_point(&c->train, r->step, c->accuracy ? v : shown_loss(c, v));
+        add_point(c, &c->train, r->step, c->accuracy ? v : shown_loss(c, v));
         c->n_bad += !isfinite(v);
         if (isfinite(r->epoch) && r->epoch > 0) {
             c->per_step = r->epoch / (double)r->step;
@@ -100,13 +103,17 @@ static void read_steps(struct curves *c)
     c->window = choose_window(m->n_steps);
 }
 
-/* Whether a is better than b by the rule that the run's checkpoints follow. */
-static bool is_better(const struct curves *c, const struct qn_evaluation *a,
-                      const struct qn_evaluation *b)
+/* Whether it is the best so far by the rule that the run's checkpoints follow;
+ * one whose metric is not finite never is. */
+static bool is_best(const struct curves *c, const struct qn_evaluation *e)
 {
-    return c->source->spec.checkpoint.metric == QN_VALID_ACCURACY
-               ? a->accuracy > b->accuracy
-               : a->loss < b->loss;
+    bool accuracy = c->source->spec.checkpoint.metric == QN_VALID_ACCURACY;
+    const struct qn_evaluation *best = c->best != NULL ? &c->best->e : NULL;
+    if (!isfinite(accuracy ? e->accuracy : e->loss)) {
+        return false;
+    }
+    return best == NULL ||
+           (accuracy ? e->accuracy > best->accuracy : e->loss < best->loss);
 }
 
 static void read_evals(struct curves *c)
@@ -118,10 +125,8 @@ static void read_evals(struct curves *c)
         if (r->e.split != QN_VALID) {
             continue;
         }
-        double y = shown_eval(c, r);
-        add_point(&c->valid, r->step, y);
-        if (isfinite(y) &&
-            (c->best == NULL || is_better(c, &r->e, &c->best->e))) {
+        add_point(c, &c->valid, r->step, shown_eval(c, r));
+        if (isfinite(c->valid.y[c->valid.n - 1]) && is_best(c, &r->e)) {
             c->best = r;
         }
     }
@@ -151,7 +156,7 @@ static void widen(const struct curves *c, double *lo, double *hi)
 /* A loss that ran away is seen best by its decades. */
 static void scale_y(struct curves *c, struct qn_axis *y)
 {
-    double lo = 0, hi = 1;
+    double lo = c->log ? 1 : 0, hi = c->log ? 10 : 1; /* with nothing to show */
     if (qn_curve_points_range(&c->train, c->log, &lo, &hi)) {
         widen(c, &lo, &hi);
     } else {

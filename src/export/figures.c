@@ -21,7 +21,8 @@ static enum qn_status read_spec(const char *run_path, struct qn_spec *out,
         }
     }
     qn_bytes_free(&bytes);
-    return status;
+    /* "Not found" would say that there is nothing to draw. */
+    return status == QN_ENOTFOUND ? QN_EIO : status;
 }
 
 static void free_source(struct qn_figure_source *s)

@@ -67,15 +67,18 @@ static void merge_columns(struct qn_history_column *a,
     free_column(b);
 }
 
-/* Half as many columns, each of twice the records. */
+/* Half as many columns, each of twice the records. Where their number is odd,
+ * as when a later record has more layers, the last one waits for more. */
 static void thin(struct qn_stats_history *h)
 {
-    for (int i = 0; i < h->n_columns / 2; i++) {
-        struct qn_history_column merged = h->column[2 * i];
-        merge_columns(&merged, &h->column[2 * i + 1]);
-        h->column[i] = merged;
+    for (int i = 0; i < h->n_columns; i += 2) {
+        struct qn_history_column merged = h->column[i];
+        if (i + 1 < h->n_columns) {
+            merge_columns(&merged, &h->column[i + 1]);
+        }
+        h->column[i / 2] = merged;
     }
-    h->n_columns /= 2;
+    h->n_columns = (h->n_columns + 1) / 2;
     h->per_column *= 2;
 }
 
@@ -97,6 +100,10 @@ static struct qn_history_column *column_for(struct qn_stats_history *h,
     }
     while (h->n_columns >= most_columns(h)) {
         thin(h);
+        c = &h->column[h->n_columns - 1];
+        if (c->n_records < h->per_column) {
+            return c;
+        }
     }
     c = &h->column[h->n_columns++];
     *c = (struct qn_history_column){

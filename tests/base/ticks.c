@@ -91,6 +91,19 @@ static void shares_are_per_cent_and_stay_between_none_and_all(void **state)
     }
 }
 
+static void tiny_shares_are_told_apart(void **state)
+{
+    (void)state;
+    struct qn_axis a;
+    char one[32], two[32];
+    qn_axis_between(&a, 0, 4e-7, 0, 4);
+    a.per_cent = true;
+    assert_true(a.n_ticks > 2);
+    assert_string_equal(qn_axis_label(&a, 0, one, sizeof one), "0%");
+    assert_string_equal(qn_axis_label(&a, 1, one, sizeof one), "1e-05%");
+    assert_string_equal(qn_axis_label(&a, 2, two, sizeof two), "2e-05%");
+}
+
 static void log_ticks_are_ones_twos_and_fives(void **state)
 {
     (void)state;
@@ -145,6 +158,7 @@ int main(void)
         cmocka_unit_test(extreme_values_give_a_finite_axis),
         cmocka_unit_test(labels_have_equal_decimals),
         cmocka_unit_test(shares_are_per_cent_and_stay_between_none_and_all),
+        cmocka_unit_test(tiny_shares_are_told_apart),
         cmocka_unit_test(log_ticks_are_ones_twos_and_fives),
         cmocka_unit_test(the_step_axis_stands_still_while_steps_come),
         cmocka_unit_test(there_is_no_tick_between_two_steps),

@@ -51,6 +51,8 @@ static struct qn_run_dir *begin_run(struct place *p, const char *spec)
 
 static const char text_spec[] = "{\"name\":\"a <b> & c\",\"data\":{\"train\":"
                                 "\"x\"},\"stats\":{\"of\":\"c,f\"}}";
+static const char words_spec[] =
+    "{\"name\":\"w\",\"data\":{\"train\":\"x\",\"level\":\"word\"}}";
 static const char labels_spec[] =
     "{\"name\":\"labels\",\"task\":\"classify\",\"data\":{\"train\":\"x\","
     "\"fold\":\"1 of 5\"},\"checkpoint\":{\"metric\":\"valid.accuracy\"}}";
@@ -259,6 +261,53 @@ static void steps_that_are_not_finite_are_counted(void **state)
     assert_false(mentions(p, "loss", "nan"));
 }
 
+/* Their perplexity is not a large number. */
+static void words_that_are_not_finite_are_gaps(void **state)
+{
+    struct place *p = *state;
+    struct qn_run_dir *d = begin_run(p, words_spec);
+    add_step(d, 1, "null", -1);
+    assert_true(mentions(p, "loss", ">10<"));
+    add_step(d, 2, "3", -1);
+    add_step(d, 3, "null", -1);
+    add_eval(d, 1, "\"loss\":null,\"perplexity\":null");
+    add_eval(d, 2, "\"loss\":3,\"perplexity\":20");
+    assert_true(mentions(p, "loss", "not finite: 2 steps<"));
+    assert_true(mentions(p, "loss", "best: 20 at step 2<"));
+    assert_true(mentions(p, "loss", " stroke=\"#d55e00\" stroke-width=\"5\""));
+    assert_false(mentions(p, "loss", "e+"));
+    qn_run_dir_close(d);
+}
+
+/* Files from outside may say anything. */
+static void a_perplexity_below_none_is_not_drawn(void **state)
+{
+    struct place *p = *state;
+    struct qn_run_dir *d = begin_run(p, words_spec);
+    add_step(d, 1, "-1e300", -1);
+    add_step(d, 2, "2", -1);
+    add_eval(d, 1, "\"loss\":1,\"perplexity\":-5");
+    add_eval(d, 2, "\"loss\":3,\"perplexity\":20");
+    assert_true(mentions(p, "loss", "best: 20 at step 2<"));
+    assert_false(mentions(p, "loss", "nan"));
+    qn_run_dir_close(d);
+}
+
+/* As of a classifier whose checkpoints go by the loss. */
+static void an_accuracy_without_a_loss_is_not_the_best(void **state)
+{
+    struct place *p = *state;
+    struct qn_run_dir *d =
+        begin_run(p, "{\"name\":\"l\",\"task\":\"classify\",\"data\":{"
+                     "\"train\":\"x\",\"fold\":\"1 of 5\"},"
+                     "\"checkpoint\":{\"metric\":\"valid.loss\"}}");
+    add_step(d, 2, "1", 50);
+    add_eval(d, 1, "\"loss\":null,\"accuracy\":0.5");
+    add_eval(d, 2, "\"loss\":3,\"accuracy\":0.75");
+    assert_true(mentions(p, "accuracy", "best: 75.0% at step 2<"));
+    qn_run_dir_close(d);
+}
+
 static void a_run_without_records_has_no_figures(void **state)
 {
     struct place *p = *state;
@@ -289,7 +338,7 @@ static void one_step_is_a_figure_and_so_are_steps_of_nan_alone(void **state)
     qn_run_dir_close(d);
 }
 
-static void a_damaged_spec_is_named(void **state)
+static void a_damaged_or_missing_spec_is_named(void **state)
 {
     struct place *p = *state;
     struct qn_metrics metrics = {.n_steps = 0};
@@ -299,6 +348,11 @@ static void a_damaged_spec_is_named(void **state)
     assert_int_equal(qn_figures_make(p->run, &metrics, &list, &err),
                      QN_EFORMAT);
     assert_true(qn_starts_with(err.text, "spec.json: "));
+    char *spec = qn_path_join(p->run, "spec.json");
+    assert_int_equal(qn_remove_tree(spec, NULL), QN_OK);
+    assert_int_equal(qn_figures_make(p->run, &metrics, &list, &err), QN_EIO);
+    assert_non_null(strstr(err.text, spec));
+    free(spec);
 }
 
 static void many_records_are_summed_into_columns(void **state)
@@ -320,6 +374,35 @@ static void many_records_are_summed_into_columns(void **state)
     assert_true(b->zero == 4 && b->side[QN_HIST_NEGATIVE][(86 - 1) / 2] == 8);
     assert_null(qn_stats_history_bands(&h, 7, 1, QN_OUTPUT));
     assert_int_equal(h.newest->step, 600);
+    qn_stats_history_free(&h);
+}
+
+/* Which leaves fewer columns than there were, by an odd number. */
+static void records_stay_when_a_later_one_has_more_layers(void **state)
+{
+    struct place *p = *state;
+    struct qn_stats_history h;
+    struct qn_run_dir *d = begin_run(p, text_spec);
+    for (int step = 1; step <= 102; step++) {
+        add_stats(d, step, 0);
+    }
+    for (int step = 103; step <= 105; step++) {
+        char *text =
+            qn_xasprintf("{\"event\":\"stats\",\"step\":%d,\"layers\":["
+                         "{\"layer\":64,\"of\":\"c\",\"n_near\":1}]}",
+                         step);
+        line(d, QN_STATS, text);
+        free(text);
+    }
+    qn_run_dir_close(d);
+    assert_int_equal(qn_stats_history_read(p->run, 0.1, &h, NULL), QN_OK);
+    int records = 0;
+    for (int i = 0; i < h.n_columns; i++) {
+        records += h.column[i].n_records;
+        assert_true(i == 0 || h.column[i].first == h.column[i - 1].last + 1);
+    }
+    assert_int_equal(records, 105);
+    assert_true(h.column[h.n_columns - 1].last == 105 && h.n_columns <= 64);
     qn_stats_history_free(&h);
 }
 
@@ -400,10 +483,14 @@ int main(void)
         TEST(figures_of_a_classifier_are_as_they_were),
         TEST(the_best_is_the_one_by_the_runs_own_rule),
         TEST(steps_that_are_not_finite_are_counted),
+        TEST(words_that_are_not_finite_are_gaps),
+        TEST(a_perplexity_below_none_is_not_drawn),
+        TEST(an_accuracy_without_a_loss_is_not_the_best),
         TEST(a_run_without_records_has_no_figures),
         TEST(one_step_is_a_figure_and_so_are_steps_of_nan_alone),
-        TEST(a_damaged_spec_is_named),
+        TEST(a_damaged_or_missing_spec_is_named),
         TEST(many_records_are_summed_into_columns),
+        TEST(records_stay_when_a_later_one_has_more_layers),
         TEST(a_million_steps_make_a_small_file),
         TEST(every_file_is_whole_xml),
         TEST(an_export_that_is_interrupted_leaves_nothing),
