@@ -4,10 +4,11 @@
  * message of Protocol Buffers, masked CRC-32C of that; all little-endian. Only
  * the messages and fields that scalars and histograms need are written:
  *
- *   Event          1 wall_time (double)  2 step (int64)  3 file_version  5
- * summary Summary        1 value Value          1 tag  2 simple_value (float)
- * 5 histo HistogramProto 1 min  2 max  3 num  4 sum  5 sum_squares (doubles) 6
- * bucket_limit  7 bucket (packed doubles)
+ * - Event: 1 wall_time (double), 2 step (int64), 3 file_version, 5 summary
+ * - Summary: 1 value
+ * - Value: 1 tag, 2 simple_value (float), 5 histo
+ * - HistogramProto: 1 min, 2 max, 3 num, 4 sum, 5 sum_squares (doubles),
+ *   6 bucket_limit, 7 bucket (packed doubles)
  *
  * from tensorflow/core/util/event.proto and framework/summary.proto. */
 #ifndef QN_EXPORT_TFEVENTS_H
