@@ -22,6 +22,7 @@ struct view {
     enum qn_quantity of;
     struct qn_sign_scale scale;
     struct qn_axis y; /* share of the values in a bin */
+    double under;     /* the name of a layer, for the share near zero */
 };
 
 /* log10 |x| at the lower edge of bin i, and at the upper edge of bin i-1. */
@@ -178,20 +179,52 @@ static void draw_middle(struct qn_drawing *d, const struct view *v, int layer,
     }
 }
 
-static void draw_head(struct qn_drawing *d, const struct view *v, int layer,
-                      struct qn_box box)
+/* What is so near to zero that it is in no bin. */
+static void middle_text(const struct view *v, int layer, char *buf, size_t size)
 {
-    char text[96], bound[32], share[32];
+    char bound[32], share[32];
     const struct qn_hist *h = hist_of(v, layer);
     double all = fmax(count_all(h), 1);
-    (void)snprintf(text, sizeof text, "layer %d", layer + 1);
-    qn_draw_text(d, (struct qn_spot){box.x, box.y - 5}, text, qn_font_head());
     (void)qn_format_digits(bound, sizeof bound, pow(10, v->scale.from), 4);
     (void)qn_format_fixed(share, sizeof share, 100 * count_middle(v, h) / all,
                           1);
-    (void)snprintf(text, sizeof text, "|x| < %s: %s%%", bound, share);
-    qn_draw_text(d, (struct qn_spot){box.x + box.width, box.y - 5}, text,
-                 qn_font_label(QN_END));
+    (void)snprintf(buf, size, "|x| < %s: %s%%", bound, share);
+}
+
+/* Both in a line or, in narrow panels, one below the other. */
+static void choose_head(struct view *v, struct qn_grid *grid)
+{
+    struct qn_font bold = qn_font_head(), font = qn_font_label(QN_END);
+    double room = qn_grid_box(grid, 0).width;
+    v->under = 0;
+    for (int i = 0; i < grid->n; i++) {
+        char name[32], text[96];
+        (void)snprintf(name, sizeof name, "layer %d", i + 1);
+        middle_text(v, i, text, sizeof text);
+        if (qn_draw_text_width(name, &bold) + qn_draw_text_width(text, &font) >
+            room) {
+            v->under = QN_LINE_HEIGHT;
+        }
+    }
+    grid->above += v->under;
+}
+
+static void draw_head(struct qn_drawing *d, const struct view *v, int layer,
+                      struct qn_box box)
+{
+    char text[96];
+    double line = box.y - 5;
+    (void)snprintf(text, sizeof text, "layer %d", layer + 1);
+    qn_draw_text(d, (struct qn_spot){box.x, line - v->under}, text,
+                 qn_font_head());
+    middle_text(v, layer, text, sizeof text);
+    if (v->under > 0) {
+        qn_draw_text(d, (struct qn_spot){box.x, line}, text,
+                     qn_font_label(QN_START));
+    } else {
+        qn_draw_text(d, (struct qn_spot){box.x + box.width, line}, text,
+                     qn_font_label(QN_END));
+    }
 }
 
 static void draw_band(struct qn_drawing *d, const struct view *v, int layer,
@@ -270,12 +303,13 @@ static void draw_layer(struct qn_drawing *d, const struct view *v, int layer,
                 qn_grid_is_lowest(grid, layer));
 }
 
-static void draw(struct qn_drawing *d, const struct view *v,
-                 struct qn_legend *legend, struct qn_grid *grid)
+static void draw(struct qn_drawing *d, struct view *v, struct qn_legend *legend,
+                 struct qn_grid *grid)
 {
     double width = QN_FIGURE_WIDTH - RIGHT;
     double top = qn_legend_height(legend, width - LEFT) + 8;
     grid->all = (struct qn_box){0, top, width, 0};
+    choose_head(v, grid);
     double height = qn_grid_height(grid);
     struct qn_box all = {LEFT, top, width - LEFT, height};
     char *below = qn_xasprintf("%s at step %lld", qn_quantity_title(v->of),

@@ -261,6 +261,73 @@ static void steps_that_are_not_finite_are_counted(void **state)
     assert_false(mentions(p, "loss", "nan"));
 }
 
+/* With as many layers, of which the last one is at zero. */
+static void make_deep_run(struct place *p, int n_layers)
+{
+    struct qn_str layers = {0}, bins = {0};
+    struct qn_run_dir *d = begin_run(p, text_spec);
+    for (int i = 1; i < n_layers; i++) {
+        add_entry(&layers, &bins, i, "c", 0, i % 8);
+    }
+    qn_str_addf(&layers,
+                "%s{\"layer\":%d,\"of\":\"c\",\"n_near\":9,"
+                "\"n_zero\":9}",
+                n_layers > 1 ? "," : "", n_layers);
+    char *text = qn_xasprintf("{\"event\":\"stats\",\"step\":5,\"threshold\":"
+                              "0.1,\"layers\":[%s],\"bins\":[%s]}",
+                              layers.text, bins.text != NULL ? bins.text : "");
+    line(d, QN_STATS, text);
+    free(text);
+    qn_str_free(&layers);
+    qn_str_free(&bins);
+    qn_run_dir_close(d);
+}
+
+/* From x to x and how far down it stands. */
+static bool overlap(const struct qn_shape *a, const struct qn_shape *b)
+{
+    static const double part[] = {
+        [QN_START] = 0, [QN_MIDDLE] = 0.5, [QN_END] = 1};
+    double a_width = qn_draw_text_width(a->text, &a->font);
+    double b_width = qn_draw_text_width(b->text, &b->font);
+    double a_left = a->spot[0].x - part[a->font.anchor] * a_width;
+    double b_left = b->spot[0].x - part[b->font.anchor] * b_width;
+    return fabs(a->spot[0].y - b->spot[0].y) < 6 && a_left + a_width > b_left &&
+           b_left + b_width > a_left;
+}
+
+static void check_texts(const struct qn_figure *f)
+{
+    const struct qn_drawing *d = &f->drawing;
+    for (size_t i = 0; i < d->n; i++) {
+        const struct qn_shape *a = &d->shape[i];
+        for (size_t k = 0; k < i && a->text != NULL; k++) {
+            const struct qn_shape *b = &d->shape[k];
+            if (b->text != NULL && !a->font.upwards && !b->font.upwards &&
+                overlap(a, b)) {
+                fail_msg("%s: \"%s\" over \"%s\"", f->name, a->text, b->text);
+            }
+        }
+    }
+}
+
+static void words_stand_clear_however_many_layers_there_are(void **state)
+{
+    struct place *p = *state;
+    static const int layers[] = {1, 2, 3, 4, 5, 8, 9, 12, 13, 24, 25, 64};
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
+        struct qn_figure_list list;
+        free(p->run);
+        make_deep_run(p, layers[i]);
+        draw(p, &list);
+        assert_int_equal(list.n, 3);
+        for (int k = 0; k < list.n; k++) {
+            check_texts(&list.figure[k]);
+        }
+        qn_figures_free(&list);
+    }
+}
+
 /* Their perplexity is not a large number. */
 static void words_that_are_not_finite_are_gaps(void **state)
 {
@@ -483,6 +550,7 @@ int main(void)
         TEST(figures_of_a_classifier_are_as_they_were),
         TEST(the_best_is_the_one_by_the_runs_own_rule),
         TEST(steps_that_are_not_finite_are_counted),
+        TEST(words_stand_clear_however_many_layers_there_are),
         TEST(words_that_are_not_finite_are_gaps),
         TEST(a_perplexity_below_none_is_not_drawn),
         TEST(an_accuracy_without_a_loss_is_not_the_best),
