@@ -160,11 +160,15 @@ static enum qn_status look(const char *run, const char *which, char **folder,
     }
     char *there = found >= 0 ? qn_run_checkpoint_folder(run, found) : NULL;
     if (there == NULL) {
+        *gone = found >= 0; /* or never was: another look does no harm */
         return fail_no_checkpoint(run, which, err);
     }
     status = qn_sums_check(there, err);
+    *gone = !qn_path_is_dir(there);
+    if (status == QN_OK && *gone) { /* its digests went first */
+        status = fail_no_checkpoint(run, which, err);
+    }
     if (status != QN_OK) {
-        *gone = !qn_path_is_dir(there);
         free(there);
         return status;
     }

@@ -1,9 +1,11 @@
 /* checkpoints.c - tests of checkpoints, crash by crash. */
 #include "make_checkpoint.h"
 
+#include "base/thread.h"
 #include "store/checkpoints.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 /* Name the folder of a checkpoint differently, as a crash may leave it. */
@@ -273,6 +275,56 @@ static void equal_checkpoints_have_equal_bytes(void **state)
     }
 }
 
+#define N_BETTER 50
+
+struct better {
+    struct qn_run_dir *d;
+    atomic_bool done, failed;
+};
+
+/* A trainer that gets better at every step; only the newest stays. */
+static void *get_better(void *user)
+{
+    struct better *b = user;
+    for (int64_t step = 2; step <= N_BETTER; step++) {
+        char *folder;
+        struct qn_figures figures = {-(double)step, 1, (double)NAN};
+        if (qn_run_dir_checkpoint(b->d, step, &folder, NULL) != QN_OK ||
+            qn_run_dir_commit(b->d, step, true, &figures,
+                              (struct qn_keep){0, 0}, NULL) != QN_OK) {
+            atomic_store(&b->failed, true);
+            break;
+        }
+        free(folder);
+    }
+    atomic_store(&b->done, true);
+    return NULL;
+}
+
+static void the_best_is_found_while_better_ones_come(void **state)
+{
+    struct better b = {.d = make_run(*state, "r")};
+    const char *run = qn_run_dir_path(b.d);
+    pthread_t thread;
+    checkpoint(b.d, 1, "x", true, -1, (struct qn_keep){0, 0});
+    assert_int_equal(qn_thread_start(&thread, "trainer", get_better, &b, NULL),
+                     QN_OK);
+    struct qn_err err = {""};
+    enum qn_status status = QN_OK;
+    while (status == QN_OK && !atomic_load(&b.done)) {
+        char *folder = NULL;
+        int64_t step;
+        status = qn_run_dir_find_checkpoint(run, "best", &folder, &step, &err);
+        free(folder);
+    }
+    qn_thread_join(thread);
+    assert_false(atomic_load(&b.failed));
+    if (status != QN_OK) {
+        fail_msg("%s", err.text);
+    }
+    qn_run_dir_close(b.d);
+}
+
 #define IN_SCRATCH(test)                                                       \
     cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
 
@@ -295,6 +347,7 @@ int main(void)
         IN_SCRATCH(half_removed_checkpoints_are_removed),
         IN_SCRATCH(a_damaged_last_is_named),
         IN_SCRATCH(equal_checkpoints_have_equal_bytes),
+        IN_SCRATCH(the_best_is_found_while_better_ones_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
