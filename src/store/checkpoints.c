@@ -268,16 +268,23 @@ static enum qn_status recover_old(const char *run, const char *old,
     return status;
 }
 
+static bool is_step_behind(const char *prefix, const char *name, int64_t *step)
+{
+    return qn_starts_with(name, prefix) &&
+           qn_step_parse(name + strlen(prefix), step);
+}
+
+/* What a person put there, under any other name, stays. */
 static enum qn_status recover_one(const char *run, const char *name,
                                   struct qn_err *err)
 {
     int64_t step;
     enum qn_status status = QN_OK;
     char *folder = qn_xasprintf("%s/" QN_RUN_CHECKPOINTS "/%s", run, name);
-    if (qn_starts_with(name, OLD_PREFIX) &&
-        qn_step_parse(name + strlen(OLD_PREFIX), &step)) {
+    if (is_step_behind(OLD_PREFIX, name, &step)) {
         status = recover_old(run, folder, step, err);
-    } else if (name[0] == '.' || !is_committed(folder)) {
+    } else if (is_step_behind(GONE_PREFIX, name, &step) ||
+               (qn_step_parse(name, &step) && !is_committed(folder))) {
         status = qn_remove_tree(folder, err);
     }
     free(folder);

@@ -245,6 +245,23 @@ static void half_removed_checkpoints_are_removed(void **state)
     qn_run_dir_close(d);
 }
 
+static void what_a_person_put_beside_checkpoints_stays(void **state)
+{
+    struct qn_run_dir *d = make_run(*state, "r");
+    checkpoint(d, 5, "five", true, 1, keep_all);
+    char *folder = qn_path_join(qn_run_dir_path(d), "checkpoints");
+    char *copy = qn_path_join(folder, "5 as sent");
+    put(folder, "notes", "mine");
+    put(folder, ".hidden", "mine");
+    assert_int_equal(qn_make_dirs(copy, NULL), QN_OK);
+    d = reopened(d);
+    checkpoint(d, 6, "six", true, 1, keep_all);
+    check_steps(qn_run_dir_path(d), ".hidden 5 5 as sent 6 notes");
+    free(copy);
+    free(folder);
+    qn_run_dir_close(d);
+}
+
 static void a_damaged_last_is_named(void **state)
 {
     struct qn_run_dir *d = make_run(*state, "r");
@@ -345,6 +362,7 @@ int main(void)
         IN_SCRATCH(a_crash_after_the_commit_leaves_the_new_one),
         IN_SCRATCH(a_crash_before_last_is_written_leaves_the_old_last),
         IN_SCRATCH(half_removed_checkpoints_are_removed),
+        IN_SCRATCH(what_a_person_put_beside_checkpoints_stays),
         IN_SCRATCH(a_damaged_last_is_named),
         IN_SCRATCH(equal_checkpoints_have_equal_bytes),
         IN_SCRATCH(the_best_is_found_while_better_ones_come),
