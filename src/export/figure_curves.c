@@ -104,16 +104,19 @@ static void read_steps(struct curves *c)
 }
 
 /* Whether it is the best so far by the rule that the run's checkpoints follow;
- * one whose metric is not finite never is. */
+ * one whose loss is not finite never is. */
 static bool is_best(const struct curves *c, const struct qn_evaluation *e)
 {
-    bool accuracy = c->source->spec.checkpoint.metric == QN_VALID_ACCURACY;
     const struct qn_evaluation *best = c->best != NULL ? &c->best->e : NULL;
-    if (!isfinite(accuracy ? e->accuracy : e->loss)) {
+    if (!isfinite(e->loss)) {
         return false;
     }
-    return best == NULL ||
-           (accuracy ? e->accuracy > best->accuracy : e->loss < best->loss);
+    if (best == NULL) {
+        return true;
+    }
+    return c->source->spec.checkpoint.metric == QN_VALID_ACCURACY
+               ? e->accuracy > best->accuracy
+               : e->loss < best->loss;
 }
 
 static void read_evals(struct curves *c)
