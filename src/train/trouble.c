@@ -8,8 +8,6 @@
 
 /* The loss of a step counts so much less with every applied step after it. */
 #define USUAL_DECAY 0.99
-/* Before so many updates nothing is usual: a loss falls fast at first. */
-#define USUAL_UPDATES 20
 
 /* The weights of all applied steps, the newest's being 1 - USUAL_DECAY. */
 static double usual_weights(int64_t updates)
@@ -27,7 +25,7 @@ static double usual_loss(const struct qn_trainer *t)
 double qn_trainer_most_loss(const struct qn_trainer *t)
 {
     double most = t->spec.stop.spike * usual_loss(t);
-    return t->at.updates >= USUAL_UPDATES && most > 0 ? most : 0;
+    return most > 0 ? most : 0;
 }
 
 bool qn_step_applied(const struct qn_step_result *result)
@@ -39,19 +37,15 @@ void qn_trainer_count_update(struct qn_trainer *t,
                              const struct qn_step_result *result)
 {
     struct qn_progress *at = &t->at;
+    double usual = usual_loss(t);
+    /* A step without predictions leaves the mean as it is. */
+    double loss = result->count > 0 ? result->loss_sum / result->count : usual;
     at->updates++;
-    if (!(result->count > 0)) {
-        return;
-    }
-    double loss = result->loss_sum / result->count;
     /* The first one, also of a state that an older program saved or of an
      * optimiser that begins anew, stands for all before it. */
-    if (at->updates == 1 || isnan(at->usual_loss)) {
-        at->usual_loss = loss * usual_weights(at->updates);
-    } else {
-        at->usual_loss =
-            USUAL_DECAY * at->usual_loss + (1 - USUAL_DECAY) * loss;
-    }
+    at->usual_loss =
+        isnan(usual) ? loss * usual_weights(at->updates)
+                     : USUAL_DECAY * at->usual_loss + (1 - USUAL_DECAY) * loss;
 }
 
 /* What was wrong, for a person. */

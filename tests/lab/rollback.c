@@ -129,7 +129,7 @@ static void without_an_evaluation_left_there_is_no_best(void **state)
 
 /* Goes back several times by itself, as tests/train/rollback.c shows. */
 static const char *const wild[] = {"stop.nan=rollback", "stop.spike=1.1",
-                                   "optim.kind=sgd",    "optim.lr=6",
+                                   "optim.kind=sgd",    "optim.lr=24",
                                    "optim.clip_norm=5", "checkpoint.every=3",
                                    "eval.every=1",      "stats.every=1",
                                    "steps=40",          NULL};

@@ -131,19 +131,69 @@ static void a_spike_is_told_and_not_applied(void **state)
     }
 }
 
-/* Nothing is usual before 20 updates. */
-static void the_first_steps_are_no_spikes(void **state)
+/* There is nothing before it that could be usual. */
+static void the_first_step_is_no_spike(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const settings[] = {"stop.spike=1.01", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
+    assert_true(qn_trainer_most_loss(t) == 0);
+    scale_weights(t, 30);
+    fixture_run(t, 1);
+    assert_int_equal(t->at.updates, 1);
+    assert_int_equal(fixture_notes(f, QN_NOTE_SPIKE), 0);
+    qn_trainer_free(t);
+}
+
+static void the_first_loss_is_usual_to_the_second_step(void **state)
 {
     struct fixture *f = *state;
     static const char *const settings[] = {"stop.spike=1.5", "stop.nan=ignore",
                                            NULL};
     struct qn_trainer *t = fixture_create(f, settings);
-    fixture_run(t, 19);
+    fixture_run(t, 1);
+    double most = 1.5 * f->told.step[0].loss;
+    assert_true(fabs(qn_trainer_most_loss(t) - most) < 1e-12);
     scale_weights(t, 30);
+    fixture_run(t, 2);
+    assert_true(f->told.step[1].loss > most);
+    assert_int_equal(t->at.updates, 1);
+    assert_true(fixture_noted(f, QN_NOTE_SPIKE, 2));
+    assert_true(fabs(qn_trainer_most_loss(t) - most) < 1e-12);
+    qn_trainer_free(t);
+}
+
+/* An explosion that is applied would be what is usual from then on. */
+static void a_run_that_explodes_at_once_recovers(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const settings[] = {
+        "optim.kind=sgd", "optim.lr=50",       "optim.clip_norm=none",
+        "stop.spike=3",   "stop.nan=rollback", NULL};
+    struct qn_trainer *t = fixture_create(f, settings);
     fixture_run(t, 20);
-    assert_int_equal(t->at.updates, 20);
-    fixture_run(t, 21);
-    assert_int_equal(fixture_notes(f, QN_NOTE_SPIKE), 0);
+    assert_int_equal(qn_trainer_state(t), QN_RUN_DONE);
+    int back = fixture_notes(f, QN_NOTE_ROLLBACK);
+    assert_in_range(back, 1, 8);
+    double first = f->told.step[0].loss;
+    double last = f->told.step[f->told.n_steps - 1].loss;
+    assert_true(last < first);
+    qn_trainer_free(t);
+}
+
+/* A batch may be padding alone. */
+static void a_step_without_predictions_leaves_the_usual_loss(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const settings[] = {"stop.spike=1.5", NULL};
+    static const struct qn_step_result empty = {.finite = true};
+    struct qn_trainer *t = fixture_create(f, settings);
+    qn_trainer_count_update(t, &empty);
+    assert_true(qn_trainer_most_loss(t) == 0);
+    fixture_run(t, 2);
+    double most = qn_trainer_most_loss(t);
+    qn_trainer_count_update(t, &empty);
+    assert_true(fabs(qn_trainer_most_loss(t) - most) < 1e-12);
     qn_trainer_free(t);
 }
 
@@ -455,10 +505,10 @@ static void a_full_disk_puts_a_rollback_off(void **state)
     free(want);
 }
 
-/* Goes back several times by itself, to more than one step. */
+/* Goes back several times by itself, to its beginning and to later steps. */
 static const char *const wild[] = {
     "stop.nan=rollback", "stop.spike=1.1",    "optim.kind=sgd",
-    "optim.lr=6",        "optim.clip_norm=5", "checkpoint.every=3",
+    "optim.lr=24",       "optim.clip_norm=5", "checkpoint.every=3",
     "eval.every=6",      "steps=40",          NULL};
 
 static void rollbacks_are_the_same_every_time(void **state)
@@ -502,7 +552,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_spike_is_told_and_not_applied),
-        CASE(the_first_steps_are_no_spikes),
+        CASE(the_first_step_is_no_spike),
+        CASE(the_first_loss_is_usual_to_the_second_step),
+        CASE(a_run_that_explodes_at_once_recovers),
+        CASE(a_step_without_predictions_leaves_the_usual_loss),
         CASE(what_is_usual_begins_anew_with_the_updates),
         CASE(a_spike_pauses_as_what_is_not_finite_does),
         CASE(spikes_are_the_same_after_a_resume),
