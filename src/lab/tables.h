@@ -31,7 +31,7 @@ struct lab_run {
     struct qn_worker *worker; /* NULL: it has ended, or is only looked at */
     enum qn_lab_state state;
     bool hold_paused; /* a person paused it while it was held */
-    bool waits; /* paused by the disk: goes on by itself */
+    bool waits;       /* paused by the disk: goes on by itself */
     char error[4096];
 
     int64_t steps_total, steps_per_epoch;
