@@ -187,10 +187,10 @@ static enum qn_status read_tail(const char *path, size_t max_bytes,
     struct stat st;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
-        return qn_fail_errno(err, path, "open");
+        return qn_fail_errno(err, path, "cannot open");
     }
     if (fstat(fd, &st) != 0) {
-        enum qn_status status = qn_fail_errno(err, path, "stat");
+        enum qn_status status = qn_fail_errno(err, path, "cannot stat");
         (void)close(fd);
         return status;
     }
@@ -198,11 +198,13 @@ static enum qn_status read_tail(const char *path, size_t max_bytes,
     off_t from = st.st_size > most ? st.st_size - most : 0;
     out->data = qn_xmalloc(max_bytes + 1);
     ssize_t n = pread(fd, out->data, max_bytes, from);
+    enum qn_status status =
+        n < 0 ? qn_fail_errno(err, path, "cannot read") : QN_OK;
     out->len = n > 0 ? (size_t)n : 0;
     out->data[out->len] = '\0';
     *cut = from > 0;
     (void)close(fd);
-    return QN_OK;
+    return status;
 }
 
 /* Where the lines begin that no later resume replaced. */
@@ -232,6 +234,7 @@ enum qn_status qn_run_dir_tail(const char *path, enum qn_run_file file,
     enum qn_status status = read_tail(full, max_bytes, &bytes, &cut, err);
     free(full);
     if (status != QN_OK) {
+        qn_bytes_free(&bytes);
         return status;
     }
     struct line line;

@@ -222,6 +222,19 @@ static void a_tail_has_whole_lines_after_the_last_resume(void **state)
     check_tail(*state, 1000, "{\"step\":2};");
     assert_int_equal(qn_run_dir_tail("/no/run", QN_METRICS, 9, see, NULL, &err),
                      QN_ENOTFOUND);
+    assert_string_equal(err.text, "/no/run/metrics.jsonl: cannot open: "
+                                  "No such file or directory");
+}
+
+static void a_tail_that_cannot_be_read_is_not_an_empty_one(void **state)
+{
+    struct qn_err err = {""};
+    char *path = qn_path_join(*state, "metrics.jsonl");
+    assert_int_equal(qn_make_dirs(path, NULL), QN_OK);
+    assert_int_equal(qn_run_dir_tail(*state, QN_METRICS, 9, see, NULL, &err),
+                     QN_EIO);
+    assert_non_null(strstr(err.text, "metrics.jsonl: cannot read: "));
+    free(path);
 }
 
 #define IN_SCRATCH(test)                                                       \
@@ -240,6 +253,7 @@ int main(void)
         IN_SCRATCH(a_damaged_line_is_an_error_with_its_number),
         IN_SCRATCH(a_missing_file_has_no_lines_and_a_missing_run_fails),
         IN_SCRATCH(a_tail_has_whole_lines_after_the_last_resume),
+        IN_SCRATCH(a_tail_that_cannot_be_read_is_not_an_empty_one),
         IN_SCRATCH(resumes_leave_the_history_of_an_undisturbed_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
