@@ -39,6 +39,10 @@ static enum qn_status fill(struct qn_run_dir *d,
 {
     enum qn_status status = qn_run_dir_hold(d, err);
     if (status == QN_OK) {
+        status = write_text(d, qn_run_file_name(QN_EVENTS), files->events_jsonl,
+                            err);
+    }
+    if (status == QN_OK) {
         status = qn_run_dir_open_files(d, err);
     }
     if (status == QN_OK) {

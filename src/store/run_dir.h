@@ -34,7 +34,8 @@ struct qn_run_dir;
  */
 struct qn_run_files {
     const char *name, *spec_json, *vocab_txt, *code_json;
-    const char *parent_json; /* of a fork or a rerun (parent.h); else NULL */
+    const char *parent_json;  /* of a fork or a rerun (parent.h); else NULL */
+    const char *events_jsonl; /* its first lines; NULL: none */
     /* Writes what else the folder holds from the start; NULL: nothing. */
     enum qn_status (*more)(void *user, const char *folder, struct qn_err *err);
     void *user;

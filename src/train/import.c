@@ -94,34 +94,11 @@ enum qn_status qn_import_check(const char *weights_path,
     return status;
 }
 
-/* The folder with its only checkpoint, at step 0. */
-static enum qn_status write_run(struct qn_trainer *t, char **id,
-                                struct qn_err *err)
-{
-    enum qn_status status = qn_trainer_make_dir(t, NULL, err);
-    if (status != QN_OK) {
-        return status;
-    }
-    qn_trainer_start(t, NULL);
-    status = qn_trainer_save(t, err);
-    if (status == QN_OK) {
-        (void)qn_record_begin(t->record, "done", 0);
-        qn_record_end(t->record);
-        status = qn_record_flush(t->record, err);
-    }
-    if (status != QN_OK) {
-        /* What is half made does not stay. */
-        (void)qn_remove_tree(qn_run_dir_path(t->dir), NULL);
-        return status;
-    }
-    *id = qn_xstrdup(qn_trainer_id(t));
-    return QN_OK;
-}
-
 enum qn_status qn_import(const struct qn_train_env *env,
                          const char *weights_path, const struct qn_spec *spec,
                          char **id, struct qn_err *err)
 {
+    const struct qn_beginning imported = {.saved = true, .over = true};
     struct qn_spec found = *spec;
     int vocab;
     enum qn_status status =
@@ -146,7 +123,10 @@ enum qn_status qn_import(const struct qn_train_env *env,
         status = qn_checkpoint_load(t->model, weights_path, err);
     }
     if (status == QN_OK) {
-        status = write_run(t, id, err);
+        status = qn_trainer_make_dir(t, &imported, err);
+    }
+    if (status == QN_OK) {
+        *id = qn_xstrdup(qn_trainer_id(t));
     }
     qn_trainer_free(t);
     return status;

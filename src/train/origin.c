@@ -194,19 +194,19 @@ static enum qn_status check_total(const struct qn_trainer *t,
                    qn_relation_name(o->parent.relation));
 }
 
-/* The first lines and the first checkpoint. */
+/* Its folder; it is a run from then on. */
 static enum qn_status begin(struct qn_trainer *t, struct qn_origin *o,
                             struct qn_err *err)
 {
-    qn_trainer_start(t, o->later);
-    o->later = NULL;
-    enum qn_status status =
-        o->checkpoint != NULL ? qn_trainer_save(t, err) : QN_OK;
+    const struct qn_beginning how = {
+        .parent = &o->parent,
+        .later = o->later,
+        .saved = o->checkpoint != NULL,
+    };
+    enum qn_status status = qn_trainer_make_dir(t, &how, err);
     if (status == QN_OK) {
-        status = qn_record_flush(t->record, err);
-    }
-    if (status != QN_OK) {
-        (void)qn_remove_tree(qn_run_dir_path(t->dir), NULL);
+        t->pending = o->later;
+        o->later = NULL;
     }
     return status;
 }
@@ -225,9 +225,6 @@ enum qn_status qn_origin_begin(const struct qn_train_env *env,
     }
     if (status == QN_OK) {
         status = check_total(t, o, err);
-    }
-    if (status == QN_OK) {
-        status = qn_trainer_make_dir(t, &o->parent, err);
     }
     if (status == QN_OK) {
         status = begin(t, o, err);

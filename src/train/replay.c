@@ -66,17 +66,6 @@ void qn_trainer_find_left_out(struct qn_trainer *t)
     }
 }
 
-void qn_trainer_start(struct qn_trainer *t, struct qn_pending *later)
-{
-    struct qn_json *line = qn_record_begin(t->record, "start", t->at.step);
-    t->pending = later;
-    if (later != NULL && later->n > 0) {
-        qn_json_key(line, "later");
-        qn_pending_json(later, line);
-    }
-    qn_record_end(t->record);
-}
-
 void qn_trainer_begin_segment(struct qn_trainer *t, int64_t from,
                               struct qn_pending *later)
 {

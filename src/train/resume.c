@@ -42,8 +42,8 @@ static enum qn_status check_parent(const struct resume *r, struct qn_err *err)
         return status;
     }
     return qn_fail(err, QN_ESTATE,
-                   "%s ended before it had the checkpoint of step %lld of %s "
-                   "from which it was to begin: %s that run again",
+                   "%s has lost the checkpoint of step %lld of %s from which "
+                   "it began, and all others: %s that run again",
                    qn_run_dir_id(r->dir), (long long)parent.step, parent.name,
                    qn_relation_name(parent.relation));
 }

@@ -3,6 +3,10 @@
  * ends, and whoever asks for a checkpoint. */
 #include "train/trainer_self.h"
 
+#include "base/file.h"
+#include "model/checkpoint.h"
+#include "store/checkpoints.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,15 +36,74 @@ static struct qn_figures figures_of(const struct qn_trainer *t)
     return figures;
 }
 
+static bool is_best(const struct qn_trainer *t)
+{
+    return t->at.best_step == t->at.step;
+}
+
+static enum qn_status write_files(struct qn_trainer *t, const char *folder,
+                                  struct qn_err *err)
+{
+    char *model = qn_path_join(folder, "model.safetensors");
+    char *state = qn_path_join(folder, "state.safetensors");
+    enum qn_status status = qn_checkpoint_save(t->model, model, err);
+    if (status == QN_OK) {
+        status = qn_state_save(state, &t->at, &t->optim, t->pass, err);
+    }
+    free(model);
+    free(state);
+    return status;
+}
+
+enum qn_status qn_trainer_save_in(struct qn_trainer *t, const char *run,
+                                  struct qn_err *err)
+{
+    char *folder;
+    struct qn_figures figures = figures_of(t);
+    enum qn_status status =
+        qn_run_checkpoint_begin(run, t->at.step, &folder, err);
+    if (status != QN_OK) {
+        return status;
+    }
+    status = write_files(t, folder, err);
+    free(folder);
+    return status == QN_OK ? qn_run_checkpoint_commit(run, t->at.step,
+                                                      is_best(t), &figures, err)
+                           : status;
+}
+
+static void note_saved(struct qn_trainer *t, int64_t step, bool is_best,
+                       const char *folder)
+{
+    struct qn_note note = {.kind = QN_NOTE_CHECKPOINT, .is_best = is_best};
+    qn_trainer_note_of(t, step, &note, folder);
+}
+
 static void tell_saved(struct qn_trainer *t, const struct qn_saved *saved)
 {
     struct qn_json *line =
         qn_record_begin(t->record, "checkpoint", saved->step);
     qn_json_kbool(line, "best", saved->is_best);
     qn_record_end(t->record);
-    struct qn_note note = {.kind = QN_NOTE_CHECKPOINT,
-                           .is_best = saved->is_best};
-    qn_trainer_note_of(t, saved->step, &note, saved->folder);
+    note_saved(t, saved->step, saved->is_best, saved->folder);
+}
+
+/* This moment has a checkpoint, or will have one. */
+static void count_saved(struct qn_trainer *t)
+{
+    t->checkpoint_step = t->at.step;
+    t->checkpoint_evals = t->at.evals + t->own_evals;
+}
+
+enum qn_status qn_trainer_take_saved(struct qn_trainer *t, struct qn_err *err)
+{
+    char *folder =
+        qn_run_checkpoint_folder(qn_run_dir_path(t->dir), t->at.step);
+    count_saved(t);
+    note_saved(t, t->at.step, is_best(t), folder);
+    free(folder);
+    return is_best(t) ? qn_run_dir_correct_best(t->dir, t->at.step, err)
+                      : QN_OK;
 }
 
 static enum qn_status take_saved(struct qn_trainer *t, struct qn_saved *saved,
@@ -91,7 +154,7 @@ static enum qn_status hand_over(struct qn_trainer *t, struct qn_err *err)
     }
     struct qn_saving saving = {
         .at = t->at,
-        .is_best = t->at.best_step == t->at.step,
+        .is_best = is_best(t),
         .figures = figures_of(t),
         .keep = {t->spec.checkpoint.keep_best, t->spec.checkpoint.keep_last},
     };
@@ -100,8 +163,7 @@ static enum qn_status hand_over(struct qn_trainer *t, struct qn_err *err)
         qn_trainer_pause(t, err->text);
         return status;
     }
-    t->checkpoint_step = t->at.step;
-    t->checkpoint_evals = t->at.evals + t->own_evals;
+    count_saved(t);
     return QN_OK;
 }
 

@@ -1,9 +1,10 @@
 /* trainer_self.h - inside of a trainer, for the files that share it: build.c
- * puts one together, trainer.c steps it, after.c does what is due after a step,
- * resume.c, fork.c and import.c start from what a folder or a file holds,
- * replay.c makes recorded changes again, trouble.c and rollback.c deal with
- * steps that are not applied, save.c hands checkpoints to saver.c, which writes
- * them beside training, waiting.c pauses and waits for a disk. */
+ * puts one together, begin.c makes its folder, trainer.c steps it, after.c does
+ * what is due after a step, resume.c, fork.c and import.c start from what a
+ * folder or a file holds, replay.c makes recorded changes again, trouble.c and
+ * rollback.c deal with steps that are not applied, save.c hands checkpoints to
+ * saver.c, which writes them beside training, waiting.c pauses and waits for a
+ * disk. */
 #ifndef QN_TRAIN_TRAINER_SELF_H
 #define QN_TRAIN_TRAINER_SELF_H
 
@@ -74,9 +75,16 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
                                 const struct qn_sink *sink,
                                 struct qn_vocab *vocab, struct qn_trainer **out,
                                 struct qn_err *err);
-/* Make the folder of a new run; parent: the run that it comes from, or NULL. */
+/* begin.c: how a new run begins, all borrowed. */
+struct qn_beginning {
+    const struct qn_parent *parent; /* the run that it comes from; NULL: none */
+    const struct qn_pending *later; /* changes that it will make; NULL: none */
+    bool saved; /* with a checkpoint of this moment, not from its seed */
+    bool over;  /* with nothing to do until a person wants more steps */
+};
+/* Make the folder of a new run, with its first lines and checkpoint. */
 enum qn_status qn_trainer_make_dir(struct qn_trainer *t,
-                                   const struct qn_parent *parent,
+                                   const struct qn_beginning *how,
                                    struct qn_err *err);
 /* Take this folder, also on failure, and all that writes to it. */
 enum qn_status qn_trainer_take_dir(struct qn_trainer *t, struct qn_run_dir *dir,
@@ -122,7 +130,13 @@ enum qn_status qn_trainer_evaluate_own(struct qn_trainer *t,
 double qn_trainer_metric(const struct qn_trainer *t, double loss,
                          double accuracy);
 
-/* save.c: hand a checkpoint of this moment to the saver, after the one on its
+/* save.c: write a checkpoint of this moment into a folder that will be the
+ * run's; no saver is there yet. */
+enum qn_status qn_trainer_save_in(struct qn_trainer *t, const char *run,
+                                  struct qn_err *err);
+/* Tell of it, once it is the run's. */
+enum qn_status qn_trainer_take_saved(struct qn_trainer *t, struct qn_err *err);
+/* Hand a checkpoint of this moment to the saver, after the one on its
  * way. A failure pauses the run, and the checkpoint is owed. */
 enum qn_status qn_trainer_begin_save(struct qn_trainer *t, struct qn_err *err);
 /* The same, and wait until it is committed. */
@@ -175,9 +189,6 @@ enum qn_status qn_trainer_load(struct qn_trainer *t, const char *folder,
 enum qn_status qn_trainer_replay(struct qn_trainer *t, struct qn_err *err);
 /* Whether the run was stopped before it made an evaluation that was due. */
 void qn_trainer_find_left_out(struct qn_trainer *t);
-/* The first line of a new run's events; later: changes that it makes when it
- * comes to their steps (taken; NULL: none). */
-void qn_trainer_start(struct qn_trainer *t, struct qn_pending *later);
 /* A new segment of the history from this step on, with the changes that were
  * made later (taken; NULL: none), which will be made again. */
 void qn_trainer_begin_segment(struct qn_trainer *t, int64_t from,

@@ -22,7 +22,7 @@ void between_reset(void)
 {
     between.closed = false;
     between.trainer = pthread_self();
-    between.full = false;
+    between.full = between.everyone = false;
     between.calls = between.refused = between.kill_at = between.syncs = 0;
 }
 
@@ -42,7 +42,8 @@ static bool by_trainer(void)
 /* A moment between two things that the disk is asked for. */
 static void seam(void)
 {
-    if (!by_trainer() && ++between.calls == between.kill_at) {
+    if ((between.everyone || !by_trainer()) &&
+        ++between.calls == between.kill_at) {
         (void)kill(getpid(), SIGKILL);
     }
 }

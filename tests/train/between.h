@@ -18,6 +18,7 @@ struct between {
     pthread_t trainer;
     atomic_bool full;   /* every write fails */
     atomic_int refused; /* writes of the saver's thread */
+    bool everyone;      /* calls are those of all threads */
     atomic_int calls;   /* of the saver's thread */
     atomic_int kill_at; /* the call that never returns; 0 = none */
     atomic_int syncs;   /* of the trainer's thread */

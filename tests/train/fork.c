@@ -383,8 +383,7 @@ static void a_fork_killed_at_its_first_steps_goes_on(void **state)
     free(run);
 }
 
-/* It was killed between making its folder and its first checkpoint: nothing is
- * lost, but the seed is not where it began. */
+/* Whoever removed its checkpoints: the seed is not where it began. */
 static void a_fork_without_its_beginning_does_not_begin_anew(void **state)
 {
     struct fixture *f = *state;
