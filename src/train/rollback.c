@@ -25,11 +25,11 @@ struct target {
     int before; /* rollbacks to this step so far */
 };
 
-/* What the run's own lines say of rollbacks to a step, and of step 0. */
+/* What the run's own lines say of rollbacks to a step, and of its beginning. */
 struct look {
     int64_t step;
     int rollbacks;
-    bool saved_start; /* a checkpoint of step 0 was made, as an import does */
+    bool imported; /* done at step 0, as an import is */
 };
 
 static bool look_at(void *user, const json_t *line)
@@ -38,7 +38,7 @@ static bool look_at(void *user, const json_t *line)
     const char *event = qn_line_text(line, "event");
     int64_t step = qn_line_int(line, "step");
     l->rollbacks += qn_str_eq(event, "rollback") && step == l->step;
-    l->saved_start |= qn_str_eq(event, "checkpoint") && step == 0;
+    l->imported |= qn_str_eq(event, "done") && step == 0;
     return true;
 }
 
@@ -48,8 +48,8 @@ static bool began_from_seed(const char *run, const struct look *look)
 {
     struct qn_parent parent;
     enum qn_status status = qn_parent_read(run, &parent, NULL);
-    return !look->saved_start &&
-           (status == QN_ENOTFOUND || (status == QN_OK && parent.step == 0));
+    return !look->imported && (status == QN_ENOTFOUND ||
+                               (status == QN_OK && parent.sha256[0] == '\0'));
 }
 
 static enum qn_status find_target(const struct qn_trainer *t,

@@ -291,28 +291,41 @@ enum qn_status qn_trainer_step(struct qn_trainer *t, struct qn_err *err)
     return QN_OK;
 }
 
+/* First what must not be lost: the evaluation may take long, and the person or
+ * the system may lose patience. */
+static enum qn_status save_for_stop(struct qn_trainer *t, struct qn_err *err)
+{
+    enum qn_status status =
+        t->rollback.owed ? qn_trainer_roll_back(t, err) : QN_OK;
+    if (status == QN_OK) {
+        status = qn_trainer_save_once(t, err);
+    }
+    if (status == QN_OK) {
+        status = qn_trainer_evaluate_own(t, err);
+    }
+    if (status == QN_OK) {
+        status = qn_trainer_save_once(t, err);
+    }
+    if (status == QN_OK) {
+        restore_best(t);
+    }
+    return status;
+}
+
 enum qn_status qn_trainer_stop(struct qn_trainer *t, bool save,
                                struct qn_err *err)
 {
     if (qn_trainer_ended(t)) {
         return QN_OK;
     }
-    if (save && !t->rollback.owed) {
-        /* First what must not be lost: the evaluation may take long, and the
-         * person or the system may lose patience. */
-        enum qn_status status = qn_trainer_save_once(t, err);
-        if (status == QN_OK) {
-            status = qn_trainer_evaluate_own(t, err);
-        }
-        if (status == QN_OK) {
-            status = qn_trainer_save_once(t, err);
-        }
-        if (status != QN_OK) {
-            return status;
-        }
-        restore_best(t);
+    enum qn_status status = QN_OK;
+    if (save) {
+        status = save_for_stop(t, err);
     } else {
         (void)qn_trainer_settle(t, NULL);
+    }
+    if (status != QN_OK) {
+        return status;
     }
     t->state = QN_RUN_STOPPED;
     qn_trainer_tell(t, QN_NOTE_STOPPED, "stop", NULL, NULL);

@@ -359,3 +359,35 @@ int recorded_events(const char *run, const char *event)
     }
     return tally.n;
 }
+
+/* A line of a run's events that has this event. */
+struct wanted {
+    const char *event;
+    json_t *found; /* a copy of the newest one */
+};
+
+static bool take_event(void *user, const json_t *line)
+{
+    struct wanted *w = user;
+    const char *event = json_string_value(json_object_get(line, "event"));
+    if (event != NULL && strcmp(event, w->event) == 0) {
+        json_decref(w->found);
+        w->found = json_deep_copy(line);
+    }
+    return true;
+}
+
+json_t *recorded_event(const char *run, const char *event)
+{
+    struct wanted w = {event, NULL};
+    struct qn_err err;
+    assert_int_equal(qn_run_dir_lines(run, QN_EVENTS, take_event, &w, &err),
+                     QN_OK);
+    assert_non_null(w.found);
+    return w.found;
+}
+
+double recorded_number(const json_t *line, const char *key)
+{
+    return json_number_value(json_object_get(line, key));
+}

@@ -83,5 +83,8 @@ void assert_same_arrays(const char *run, int64_t from, int64_t to);
 int recorded_losses(const char *run, double *loss, int n);
 /* Lines of events.jsonl with this event. */
 int recorded_events(const char *run, const char *event);
+/* The newest of them, the caller's to release; a missing one fails the test. */
+json_t *recorded_event(const char *run, const char *event);
+double recorded_number(const json_t *line, const char *key);
 
 #endif

@@ -1,9 +1,8 @@
-/* rollback.c - steps that are not applied: what a spike is, and the way back to
- * the last good checkpoint. */
+/* rollback.c - the way back to the last good checkpoint after a step that was
+ * not applied. */
 #include "fixture.h"
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "train/trainer_self.h"
 
 #include <inttypes.h>
@@ -19,48 +18,9 @@
 
 #include <cmocka.h>
 
-/* All weights times 'factor'. */
-static void scale_weights(struct qn_trainer *t, double factor)
-{
-    struct qn_tensor w = qn_model_weights(t->model);
-    t->be->ops->combine(t->be, w, w, 0.0, factor);
-}
-
 static void spoil_weights(struct qn_trainer *t)
 {
     t->be->ops->fill(t->be, qn_model_weights(t->model), NAN);
-}
-
-/* A line of a run's events that has this event. */
-struct wanted {
-    const char *event;
-    json_t *found; /* a copy of the newest one */
-};
-
-static bool take_event(void *user, const json_t *line)
-{
-    struct wanted *w = user;
-    const char *event = json_string_value(json_object_get(line, "event"));
-    if (event != NULL && strcmp(event, w->event) == 0) {
-        json_decref(w->found);
-        w->found = json_deep_copy(line);
-    }
-    return true;
-}
-
-static json_t *recorded_event(const char *run, const char *event)
-{
-    struct wanted w = {event, NULL};
-    struct qn_err err;
-    assert_int_equal(qn_run_dir_lines(run, QN_EVENTS, take_event, &w, &err),
-                     QN_OK);
-    assert_non_null(w.found);
-    return w.found;
-}
-
-static double number_of(const json_t *line, const char *key)
-{
-    return json_number_value(json_object_get(line, key));
 }
 
 static bool has_checkpoint(const char *run, int64_t step)
@@ -77,185 +37,6 @@ static char *read_text(const char *run, const char *file)
     struct qn_err err;
     assert_int_equal(qn_run_dir_read(run, file, &bytes, &err), QN_OK);
     return bytes.data;
-}
-
-/* The definition, over the losses as they were told. */
-static double usual_of(const struct fixture *f, int n)
-{
-    double sum = 0, weights = 0;
-    for (int i = 0; i < n; i++) {
-        sum = 0.99 * sum + 0.01 * f->told.step[i].loss;
-        weights = 0.99 * weights + 0.01;
-    }
-    return sum / weights;
-}
-
-static void a_spike_is_told_and_not_applied(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const backends[] = {"ref", "cpu"};
-    static const char *const settings[] = {"stop.spike=1.5", "steps=40",
-                                           "model.batch_norm=true",
-                                           "stop.nan=ignore", NULL};
-    for (int b = 0; b < 2; b++) {
-        f->env.backend = backends[b];
-        f->told.n_steps = f->told.n_notes = 0;
-        struct qn_trainer *t = fixture_create(f, settings);
-        struct qn_err err;
-        fixture_run(t, 25);
-        double usual = usual_of(f, 25);
-        scale_weights(t, 30);
-        assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
-        fixture_run(t, 26);
-        assert_int_equal(t->at.updates, 25);
-        assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
-        /* Weights and running statistics, moments and carried state. */
-        assert_same_arrays(qn_trainer_dir(t), 25, 26);
-        const struct qn_note *note = fixture_note(f, QN_NOTE_SPIKE);
-        assert_int_equal(note->step, 26);
-        assert_true(note->loss == f->told.step[25].loss);
-        assert_true(note->loss > 1.5 * usual);
-        assert_int_equal(fixture_notes(f, QN_NOTE_NAN), 0);
-        json_t *line = recorded_event(qn_trainer_dir(t), "spike");
-        assert_true(number_of(line, "step") == 26);
-        assert_true(number_of(line, "loss") == note->loss);
-        assert_true(fabs(number_of(line, "usual") - usual) < 1e-12);
-        assert_string_equal(json_string_value(json_object_get(line, "text")),
-                            note->text);
-        assert_non_null(strstr(note->text, "times the usual"));
-        json_decref(line);
-        scale_weights(t, 1.0 / 30);
-        fixture_run(t, 30);
-        assert_int_equal(t->at.updates, 29);
-        qn_trainer_free(t);
-    }
-}
-
-/* There is nothing before it that could be usual. */
-static void the_first_step_is_no_spike(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const settings[] = {"stop.spike=1.01", NULL};
-    struct qn_trainer *t = fixture_create(f, settings);
-    assert_true(qn_trainer_most_loss(t) == 0);
-    scale_weights(t, 30);
-    fixture_run(t, 1);
-    assert_int_equal(t->at.updates, 1);
-    assert_int_equal(fixture_notes(f, QN_NOTE_SPIKE), 0);
-    qn_trainer_free(t);
-}
-
-static void the_first_loss_is_usual_to_the_second_step(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const settings[] = {"stop.spike=1.5", "stop.nan=ignore",
-                                           NULL};
-    struct qn_trainer *t = fixture_create(f, settings);
-    fixture_run(t, 1);
-    double most = 1.5 * f->told.step[0].loss;
-    assert_true(fabs(qn_trainer_most_loss(t) - most) < 1e-12);
-    scale_weights(t, 30);
-    fixture_run(t, 2);
-    assert_true(f->told.step[1].loss > most);
-    assert_int_equal(t->at.updates, 1);
-    assert_true(fixture_noted(f, QN_NOTE_SPIKE, 2));
-    assert_true(fabs(qn_trainer_most_loss(t) - most) < 1e-12);
-    qn_trainer_free(t);
-}
-
-/* An explosion that is applied would be what is usual from then on. */
-static void a_run_that_explodes_at_once_recovers(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const settings[] = {
-        "optim.kind=sgd", "optim.lr=50",       "optim.clip_norm=none",
-        "stop.spike=3",   "stop.nan=rollback", NULL};
-    struct qn_trainer *t = fixture_create(f, settings);
-    fixture_run(t, 20);
-    assert_int_equal(qn_trainer_state(t), QN_RUN_DONE);
-    int back = fixture_notes(f, QN_NOTE_ROLLBACK);
-    assert_in_range(back, 1, 8);
-    double first = f->told.step[0].loss;
-    double last = f->told.step[f->told.n_steps - 1].loss;
-    assert_true(last < first);
-    qn_trainer_free(t);
-}
-
-/* A batch may be padding alone. */
-static void a_step_without_predictions_leaves_the_usual_loss(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const settings[] = {"stop.spike=1.5", NULL};
-    static const struct qn_step_result empty = {.finite = true};
-    struct qn_trainer *t = fixture_create(f, settings);
-    qn_trainer_count_update(t, &empty);
-    assert_true(qn_trainer_most_loss(t) == 0);
-    fixture_run(t, 2);
-    double most = qn_trainer_most_loss(t);
-    qn_trainer_count_update(t, &empty);
-    assert_true(fabs(qn_trainer_most_loss(t) - most) < 1e-12);
-    qn_trainer_free(t);
-}
-
-/* As in a fork with another optimiser, which counts its updates anew, and in a
- * state that an older program saved. */
-static void what_is_usual_begins_anew_with_the_updates(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const settings[] = {"stop.spike=1.5", NULL};
-    struct qn_trainer *t = fixture_create(f, settings);
-    fixture_run(t, 5);
-    t->at.updates = 0;
-    fixture_run(t, 6);
-    assert_true(fabs(t->at.usual_loss / (1 - 0.99) - f->told.step[5].loss) <
-                1e-12);
-    t->at.updates = 500;
-    t->at.usual_loss = (double)NAN;
-    assert_true(qn_trainer_most_loss(t) == 0);
-    fixture_run(t, 7);
-    assert_true(fabs(qn_trainer_most_loss(t) - 1.5 * f->told.step[6].loss) <
-                1e-12);
-    qn_trainer_free(t);
-}
-
-static void a_spike_pauses_as_what_is_not_finite_does(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const settings[] = {"stop.spike=1.5", "steps=40", NULL};
-    struct qn_trainer *t = fixture_create(f, settings);
-    fixture_run(t, 25);
-    scale_weights(t, 30);
-    fixture_run(t, 40);
-    assert_int_equal(qn_trainer_state(t), QN_RUN_PAUSED);
-    assert_int_equal(qn_trainer_step_count(t), 26);
-    assert_string_equal(fixture_note(f, QN_NOTE_PAUSE)->text,
-                        fixture_note(f, QN_NOTE_SPIKE)->text);
-    qn_trainer_free(t);
-}
-
-/* Which steps are spikes depends on the steps before a resume, too. */
-static void spikes_are_the_same_after_a_resume(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const settings[] = {
-        "stop.spike=1.01",    "steps=60",     "stop.nan=ignore",
-        "checkpoint.every=7", "optim.lr=0.2", NULL};
-    char *whole = fixture_finish(fixture_create(f, settings));
-    assert_true(recorded_events(whole, "spike") > 3);
-    struct qn_trainer *t = fixture_create(f, settings);
-    char *run = qn_xstrdup(qn_trainer_dir(t));
-    for (int64_t step = 10; step < 60; step += 10) {
-        fixture_run(t, step);
-        fixture_settle(t);
-        qn_trainer_free(t);
-        t = fixture_resume(f, run, NULL, 0);
-    }
-    free(fixture_finish(t));
-    assert_same_training(run, whole, 60);
-    assert_int_equal(recorded_events(run, "spike"),
-                     recorded_events(whole, "spike"));
-    free(run);
-    free(whole);
 }
 
 /* A run whose weights are spoilt after step 12, and one that a person took back
@@ -300,8 +81,8 @@ static void a_rollback_goes_on_from_the_last_good_checkpoint(void **state)
     assert_int_equal(fixture_notes(f, QN_NOTE_PAUSE), 0);
     char *run = fixture_finish(t);
     json_t *line = recorded_event(run, "rollback");
-    assert_true(number_of(line, "step") == 10);
-    assert_true(number_of(line, "from") == 13);
+    assert_true(recorded_number(line, "step") == 10);
+    assert_true(recorded_number(line, "from") == 13);
     json_decref(line);
     assert_same_training(run, want, 20);
     /* Steps of the new segment say so: 13, then 11 to 20 again. */
@@ -391,6 +172,28 @@ static void without_a_checkpoint_it_begins_anew(void **state)
     free(want);
 }
 
+/* Which is where this run began, whoever saved it there. */
+static void so_it_does_when_the_checkpoint_of_step_0_is_not_good(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const settings[] = {"stop.nan=rollback", NULL};
+    static const char *const halved[] = {"stop.nan=rollback", "optim.lr=0.005",
+                                         NULL};
+    struct qn_err err;
+    char *want = fixture_finish(fixture_create(f, halved));
+    f->told.n_notes = 0;
+    struct qn_trainer *t = fixture_create(f, settings);
+    assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
+    spoil_weights(t);
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    assert_int_equal(fixture_notes(f, QN_NOTE_ROLLBACK), 1);
+    assert_int_equal(qn_trainer_step_count(t), 0);
+    char *run = fixture_finish(t);
+    assert_same_training(run, want, 20);
+    free(run);
+    free(want);
+}
+
 static void eight_rollbacks_to_one_step_are_enough(void **state)
 {
     struct fixture *f = *state;
@@ -461,8 +264,8 @@ static void a_fork_has_no_step_0_to_go_back_to(void **state)
     struct qn_trainer *t = fixture_create(f, absurd);
     char *path = qn_path_join(qn_trainer_dir(t), "parent.json");
     static const char text[] =
-        "{\"relation\":\"fork\",\"run\":\"r\",\"name\":\"n\",\"step\":7,"
-        "\"sha256\":\"\"}\n";
+        "{\"relation\":\"fork\",\"run\":\"r\",\"name\":\"n\",\"step\":0,"
+        "\"sha256\":\"ab\"}\n";
     struct qn_err err;
     assert_int_equal(qn_file_write(path, text, strlen(text), &err), QN_OK);
     free(path);
@@ -500,6 +303,34 @@ static void a_full_disk_puts_a_rollback_off(void **state)
     assert_int_equal(qn_trainer_step_count(t), 10);
     assert_int_equal(fixture_notes(f, QN_NOTE_ROLLBACK), 1);
     char *run = fixture_finish(t);
+    assert_same_training(run, want, 20);
+    free(run);
+    free(want);
+}
+
+/* What a checkpoint of the step that was not applied would hold is not to be
+ * gone on from: the stop goes back first, and says so when it cannot. */
+static void a_stop_makes_the_rollback_that_is_owed(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_err err;
+    char *want = taken_back_to_10(f);
+    struct qn_trainer *t = spoilt_at_12(f);
+    fixture_settle(t);
+    rlim_t before = fixture_limit_files(1);
+    enum qn_status status = qn_trainer_step(t, NULL);
+    enum qn_status full = qn_trainer_stop(t, true, &err);
+    enum qn_trainer_state still = qn_trainer_state(t);
+    (void)fixture_limit_files(before);
+    assert_int_equal(status, QN_OK);
+    assert_int_equal(full, QN_EIO);
+    assert_int_equal(still, QN_RUN_PAUSED);
+    assert_int_equal(qn_trainer_stop(t, true, &err), QN_OK);
+    assert_int_equal(qn_trainer_state(t), QN_RUN_STOPPED);
+    assert_int_equal(qn_trainer_step_count(t), 10);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    qn_trainer_free(t);
+    free(fixture_finish(fixture_resume(f, run, NULL, 0)));
     assert_same_training(run, want, 20);
     free(run);
     free(want);
@@ -551,23 +382,17 @@ static void a_run_that_is_killed_rolls_back_all_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_spike_is_told_and_not_applied),
-        CASE(the_first_step_is_no_spike),
-        CASE(the_first_loss_is_usual_to_the_second_step),
-        CASE(a_run_that_explodes_at_once_recovers),
-        CASE(a_step_without_predictions_leaves_the_usual_loss),
-        CASE(what_is_usual_begins_anew_with_the_updates),
-        CASE(a_spike_pauses_as_what_is_not_finite_does),
-        CASE(spikes_are_the_same_after_a_resume),
         CASE(a_rollback_goes_on_from_the_last_good_checkpoint),
         CASE(every_step_is_evaluated_again),
         CASE(checkpoints_of_spoilt_weights_are_passed_over),
         CASE(without_a_checkpoint_it_begins_anew),
+        CASE(so_it_does_when_the_checkpoint_of_step_0_is_not_good),
         CASE(eight_rollbacks_to_one_step_are_enough),
         CASE(rollbacks_are_counted_across_resumes),
         CASE(later_changes_are_made_again),
         CASE(a_fork_has_no_step_0_to_go_back_to),
         CASE(a_full_disk_puts_a_rollback_off),
+        CASE(a_stop_makes_the_rollback_that_is_owed),
         CASE(rollbacks_are_the_same_every_time),
         CASE(a_run_that_is_killed_rolls_back_all_the_same),
     };
