@@ -6,8 +6,10 @@
 #include "script/help.h"
 #include "script/lua_run.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,13 +115,29 @@ static void help_answers_for_words_values_and_settings(void **state)
     assert_prints(f, "qn.view()", "qn.view: there is no screen\n");
 }
 
-/* The blocks of docs/lua.md in one session, as a reader would type them. */
+/* Run the blocks of Lua in a page; how many there were. */
+static int run_blocks(struct script_fixture *f, char *page)
+{
+    static const char begin[] = "\n```lua\n";
+    int n = 0;
+    for (char *at = page; (at = strstr(at, begin)) != NULL; n++) {
+        at += strlen(begin);
+        char *end = strstr(at, "\n```\n");
+        assert_non_null(end);
+        *end = '\0';
+        must(f, at);
+        at = end + 1;
+    }
+    return n;
+}
+
+/* The blocks of docs/lua.md in one session, as a reader would type them, in a
+ * folder of its own: some write files where they are. */
 static void every_example_of_the_reference_runs(void **state)
 {
     struct script_fixture *f = *state;
     struct qn_bytes page;
     struct qn_err err;
-    int n = 0;
     if (qn_file_read(QN_TESTS_DIR "/../docs/lua.md", &page, &err) != QN_OK) {
         fail_msg("%s", err.text);
     }
@@ -128,19 +146,17 @@ static void every_example_of_the_reference_runs(void **state)
     must(f, chunk);
     free(chunk);
     free(documents);
-    static const char open[] = "\n```lua\n";
-    char *at = strstr(page.data, open);
-    for (; at != NULL; at = strstr(at + 1, open)) {
-        at += strlen(open);
-        char *end = strstr(at, "\n```\n");
-        assert_non_null(end);
-        *end = '\0';
-        must(f, at);
-        at = end;
-        n++;
-    }
+    int before = open(".", O_RDONLY);
+    assert_true(before >= 0);
+    assert_int_equal(chdir(f->base->folder), 0);
+    int n = run_blocks(f, page.data);
+    assert_int_equal(fchdir(before), 0);
+    (void)close(before);
     assert_true(n > 5);
     qn_bytes_free(&page);
+    char *written = qn_xasprintf("%s/figures/loss.svg", f->base->folder);
+    assert_true(qn_path_exists(written));
+    free(written);
 }
 
 #define TEST(name)                                                             \
