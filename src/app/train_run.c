@@ -30,7 +30,7 @@ static int leave(const struct qn_args *args, struct qn_report *r,
         qn_str_addf(&why, "stopped after step %lld, checkpoint written",
                     (long long)qn_trainer_step_count(t));
     } else {
-        qn_str_addf(&why, "stopped after step %lld without a checkpoint: %s",
+        qn_str_addf(&why, "stopped after step %lld, not all is written: %s",
                     (long long)qn_trainer_step_count(t), err.text);
     }
     say_how_to_go_on(args, t, why.text);

@@ -306,6 +306,9 @@ static enum qn_status save_for_stop(struct qn_trainer *t, struct qn_err *err)
     if (status == QN_OK) {
         status = qn_trainer_save_once(t, err);
     }
+    if (status == QN_OK) { /* those behind the checkpoint */
+        status = qn_record_flush(t->record, err);
+    }
     if (status == QN_OK) {
         restore_best(t);
     }

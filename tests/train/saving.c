@@ -334,6 +334,28 @@ static void a_stop_on_a_full_disk_fails_with_a_sentence(void **state)
     qn_trainer_free(t);
 }
 
+/* All is in its checkpoint, but nobody would read that it paused and ended. */
+static void so_does_one_whose_last_lines_cannot_be_written(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_trainer *t = fixture_create(f, settings);
+    struct qn_err err;
+    fixture_run(t, 3);
+    assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
+    assert_int_equal(qn_trainer_evaluate(t, &err), QN_OK);
+    assert_int_equal(qn_trainer_checkpoint(t, &err), QN_OK);
+    between.full = true;
+    qn_trainer_pause(t, "");
+    enum qn_status status = qn_trainer_stop(t, true, &err);
+    between.full = false;
+    assert_int_equal(status, QN_EIO);
+    assert_non_null(strstr(err.text, "events.jsonl"));
+    assert_int_equal(qn_trainer_stop(t, true, &err), QN_OK);
+    assert_int_equal(recorded_events(qn_trainer_dir(t), "pause"), 1);
+    assert_int_equal(recorded_events(qn_trainer_dir(t), "stop"), 1);
+    qn_trainer_free(t);
+}
+
 static void lines_that_memory_cannot_hold_are_counted(void **state)
 {
     struct fixture *f = *state;
@@ -371,6 +393,7 @@ int main(void)
         CASE(a_paused_run_writes_what_it_owes_and_stays_paused),
         CASE(what_is_not_finite_still_counts_when_there_is_room),
         CASE(a_stop_on_a_full_disk_fails_with_a_sentence),
+        CASE(so_does_one_whose_last_lines_cannot_be_written),
         CASE(lines_that_memory_cannot_hold_are_counted),
     };
     between_init();
