@@ -5,6 +5,7 @@
  * be independent, say so with an omp simd pragma (no OpenMP runtime is
  * involved); everything else keeps IEEE arithmetic. */
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/panel_loop.h"
 #include "backend/cpu/vmath.h"
 #include "base/rng.h"
 
@@ -434,6 +435,8 @@ static void adam(float *restrict w, const float *restrict g, float *restrict m,
 
 const struct qn_kernels QN_KERNELS = {
     .name = NAME(QN_KERNELS_NAME),
+    .panel = QN_PANEL,
+    .panel_product = qn_panel_rows,
     .add = add,
     .square_sum = square_sum,
     .sigmoid = sigmoid,

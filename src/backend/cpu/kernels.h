@@ -65,8 +65,22 @@ struct qn_adam {
     float lr, eps;
 };
 
+/* Rows of A times one panel of a packed matrix (panels.h). */
+struct qn_panel_product {
+    float *c;           /* [m, columns at ldc] */
+    const float *a;     /* [m, k at lda] */
+    const float *panel; /* [k, kernels->panel] */
+    size_t ldc, lda;
+    int m, k;
+    size_t columns; /* at most kernels->panel */
+    bool add;       /* to C; else written */
+};
+
 struct qn_kernels {
     const char *name;
+
+    size_t panel; /* columns of a panel */
+    void (*panel_product)(const struct qn_panel_product *p);
 
     /* y += x; the sum of squares in double */
     void (*add)(float *y, const float *x, size_t n);

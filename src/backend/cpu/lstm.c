@@ -5,10 +5,12 @@
  * W_hh h[t-1] to its rows there, which lie T*4H apart, and makes the gates in
  * place. Backward, the recurrence replaces the gates by the gradients of their
  * pre-activations, and the products of both weights and of the input read them.
+ * Both ways take W_hh packed once for all steps (panels.h).
  * When the batch has fewer sequences than slices, the large products split by
  * time, and the recurrence runs over a sequence a task in between. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/panels.h"
 #include "backend/cpu/partials.h"
 #include "backend/cpu/product.h"
 
@@ -18,10 +20,9 @@
  * the cache, so blocks are as large as helps the products. */
 #define BLOCK_ROWS 1600
 
-/* A recurrence of at least so many steps, of several sequences a task, takes
- * W_hh transposed: small products are twice as fast with it (12 sequences of
- * 256 units: 70 us a step in place of 157), which soon pays for the copy. */
-#define TRANSPOSE_STEPS 8
+/* A recurrence of at least so many steps packs W_hh: that costs what four to
+ * eight steps of a small batch gain by it. */
+#define PACK_STEPS 8
 
 struct lstm_job {
     const struct qn_kernels *kernels;
@@ -32,9 +33,10 @@ struct lstm_job {
     struct qn_mask mask;
     size_t hidden, outputs;    /* H, 4H */
     struct qn_partials ih, hh; /* backward; the bias is with ih */
-    float *transposed;         /* W_hh^T [H, 4H], forward; NULL: not made */
-    float *work;         /* [slices, task_work], then W_hh^T or partials */
-    size_t product_work; /* of a task, then its scratch: */
+    struct qn_panels packed;   /* W_hh^T forward, W_hh backward; without data
+                                  when it is not worth it */
+    float *work;               /* [slices, task_work], partials, packed */
+    size_t product_work;       /* of a task, then its scratch: */
     size_t states_work, task_work; /* dh, dc [sequences, H], db [4H] */
 };
 
@@ -88,19 +90,41 @@ static size_t partials_work(const struct qn_partials *p)
     return qn_partials_work(p->slices, p->n_weight, p->n_bias);
 }
 
-static bool wants_transposed(const struct lstm_job *job)
+static size_t all_partials_work(const struct lstm_job *job)
 {
-    return job->batch.sequences > job->batch.slices &&
-           job->batch.steps >= TRANSPOSE_STEPS;
+    return partials_work(&job->ih) + partials_work(&job->hh);
+}
+
+static bool wants_packed(const struct lstm_job *job)
+{
+    return job->batch.steps >= PACK_STEPS;
+}
+
+static struct qn_panels panels_of(const struct lstm_job *job, bool forward)
+{
+    int hidden = (int)job->hidden;
+    int outputs = (int)job->outputs;
+    struct qn_panels packed = {
+        .kernels = job->kernels,
+        .n = forward ? outputs : hidden,
+        .k = forward ? hidden : outputs,
+    };
+    return packed;
 }
 
 /* Floats for both ways of this layer. */
 static size_t job_work(const struct lstm_job *job)
 {
-    size_t copy = wants_transposed(job) ? job->hidden * job->outputs : 0;
-    size_t partials = partials_work(&job->ih) + partials_work(&job->hh);
-    return (size_t)job->batch.slices * job->task_work +
-           (copy > partials ? copy : partials);
+    size_t packed = 0;
+    if (wants_packed(job)) {
+        struct qn_panels forward = panels_of(job, true);
+        struct qn_panels backward = panels_of(job, false);
+        size_t a = qn_panels_size(&forward);
+        size_t b = qn_panels_size(&backward);
+        packed = a > b ? a : b;
+    }
+    return (size_t)job->batch.slices * job->task_work + all_partials_work(job) +
+           packed;
 }
 
 size_t qn_cpu_lstm_workspace(struct qn_backend *be, const struct qn_lstm *l)
@@ -201,20 +225,36 @@ static struct qn_block running(const struct lstm_job *job,
     return run;
 }
 
-/* Some rows of W_hh^T, a few cache lines at a time. */
-static void transpose_slice(void *arg, int slice)
+static void pack_slice(void *arg, int slice)
 {
-    enum { AT_ONCE = 16 };
     const struct lstm_job *job = arg;
-    const float *from = qn_floats(job->layer->weight_hh);
-    size_t n = job->outputs;
-    int rows = (int)job->hidden;
-    int end = qn_split(rows, job->batch.slices, slice + 1);
-    for (size_t k0 = 0; k0 < n; k0 += AT_ONCE)
-        for (int j = qn_split(rows, job->batch.slices, slice); j < end; j++)
-            for (size_t k = k0; k < n && k < k0 + AT_ONCE; k++)
-                job->transposed[(size_t)j * n + k] =
-                    from[k * job->hidden + (size_t)j];
+    bool forward = job->grad == NULL;
+    qn_panels_fill(&job->packed, qn_floats(job->layer->weight_hh), job->hidden,
+                   forward, slice, job->batch.slices);
+}
+
+static void pack(struct qn_pool *pool, struct lstm_job *job)
+{
+    if (!wants_packed(job))
+        return;
+    job->packed = panels_of(job, job->grad == NULL);
+    job->packed.data =
+        task_work(job, job->batch.slices) + all_partials_work(job);
+    qn_pool_run(pool, job->batch.slices, pack_slice, job);
+}
+
+/* C [m, n], or with 'add' +=, = A [m, k] times W_hh^T forward, W_hh backward;
+ * rows of both as far apart as 'p' says. */
+static void recurrent_product(const struct lstm_job *job, struct qn_gemm *p)
+{
+    if (job->packed.data) {
+        qn_panels_product(&job->packed, p->c, p->ldc, p->a, p->lda, p->m,
+                          p->beta != 0.0f);
+        return;
+    }
+    p->b = qn_floats(job->layer->weight_hh);
+    p->ldb = job->hidden;
+    qn_gemm(p);
 }
 
 /* a[t] += W_hh h[t-1] for all sequences of the part. */
@@ -228,17 +268,15 @@ static void add_recurrent(const struct lstm_job *job,
     struct qn_gemm product = {
         .c = job->product.y + row_index(job, part->first, t) * job->outputs,
         .a = h.data,
-        .b = job->transposed ? job->transposed : qn_floats(l->weight_hh),
         .m = part->sequences,
         .n = (int)job->outputs,
         .k = (int)job->hidden,
         .lda = h.pitch,
-        .ldb = job->transposed ? job->outputs : job->hidden,
         .ldc = (size_t)job->batch.steps * job->outputs,
-        .trans_b = !job->transposed,
+        .trans_b = true,
         .beta = 1.0f,
     };
-    qn_gemm(&product);
+    recurrent_product(job, &product);
 }
 
 static void forward_cell(const struct lstm_job *job, int b, int t)
@@ -298,10 +336,7 @@ void qn_cpu_lstm(struct qn_backend *be, const struct qn_lstm *layer)
     struct lstm_job job = open_job(cpu, layer);
     if (!start_job(cpu, &job))
         return;
-    if (wants_transposed(&job)) {
-        job.transposed = task_work(&job, job.batch.slices);
-        qn_pool_run(pool, job.batch.slices, transpose_slice, &job);
-    }
+    pack(pool, &job);
     if (qn_batch_by_time(&job.batch)) {
         qn_pool_run(pool, job.batch.slices, forward_products, &job);
         qn_pool_run(pool, job.batch.sequences, forward_recurrence, &job);
@@ -354,15 +389,13 @@ static void backward_recurrent(const struct lstm_job *job, float *dh,
     struct qn_gemm product = {
         .c = dh,
         .a = job->product.y + row_index(job, part->first, t) * job->outputs,
-        .b = qn_floats(job->layer->weight_hh),
         .m = part->sequences,
         .n = (int)job->hidden,
         .k = (int)job->outputs,
         .lda = (size_t)job->batch.steps * job->outputs,
-        .ldb = job->hidden,
         .ldc = job->hidden,
     };
-    qn_gemm(&product);
+    recurrent_product(job, &product);
 }
 
 /* What comes straight into the last states of sequence b. */
@@ -530,6 +563,7 @@ void qn_cpu_lstm_grad(struct qn_backend *be, const struct qn_lstm *layer,
         return;
     job.grad = grad;
     open_partials(&job);
+    pack(pool, &job);
     if (qn_batch_by_time(&job.batch)) {
         qn_pool_run(pool, job.batch.sequences, backward_recurrence, &job);
         qn_pool_run(pool, job.batch.slices, backward_products, &job);

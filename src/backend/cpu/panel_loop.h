@@ -1,0 +1,115 @@
+/* panel_loop.h - some rows times one panel, for whatever vectors the including
+ * file is compiled for.
+ *
+ * A tile of rows x panel of C stays in registers while k runs: six rows of two
+ * vectors are twelve of sixteen registers (AVX2, SSE), twelve rows 24 of 32
+ * (AVX-512). The vectors are the compiler's own, so one text serves all. */
+#ifndef QN_BACKEND_CPU_PANEL_LOOP_H
+#define QN_BACKEND_CPU_PANEL_LOOP_H
+
+#include "backend/cpu/kernels.h"
+
+#if defined(__AVX512F__)
+enum { QN_LANES = 16, QN_TILE_ROWS = 12 };
+#elif defined(__AVX__)
+enum { QN_LANES = 8, QN_TILE_ROWS = 6 };
+#else
+enum { QN_LANES = 4, QN_TILE_ROWS = 6 };
+#endif
+enum { QN_PANEL = 2 * QN_LANES };
+
+/* Any address will do; and floats may be looked at through it. */
+typedef float qn_lanes __attribute__((vector_size(QN_LANES * sizeof(float)),
+                                      aligned(sizeof(float)), may_alias));
+
+/* Inlined with 'rows' constant, so that the tile is registers. */
+__attribute__((always_inline)) static inline void
+qn_tile(const struct qn_panel_product *p, const int rows)
+{
+    const float *restrict a = p->a;
+    const float *restrict b = p->panel;
+    qn_lanes left[QN_TILE_ROWS];
+    qn_lanes right[QN_TILE_ROWS];
+    for (int r = 0; r < rows; r++)
+        left[r] = right[r] = (qn_lanes){0};
+    for (int i = 0; i < p->k; i++, b += QN_PANEL) {
+        qn_lanes b_left = *(const qn_lanes *)b;
+        qn_lanes b_right = *(const qn_lanes *)(b + QN_LANES);
+        for (int r = 0; r < rows; r++) {
+            float x = a[(size_t)r * p->lda + (size_t)i];
+            left[r] += x * b_left;
+            right[r] += x * b_right;
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        qn_lanes *c_left = (qn_lanes *)(p->c + (size_t)r * p->ldc);
+        qn_lanes *c_right = (qn_lanes *)(p->c + (size_t)r * p->ldc + QN_LANES);
+        if (p->add) {
+            left[r] += *c_left;
+            right[r] += *c_right;
+        }
+        *c_left = left[r];
+        *c_right = right[r];
+    }
+}
+
+#define QN_TILE_OF(n)                                                          \
+    case n:                                                                    \
+        qn_tile(p, n);                                                         \
+        return
+
+/* At most QN_TILE_ROWS. */
+static void qn_tile_rows(const struct qn_panel_product *p)
+{
+    switch (p->m) {
+#if defined(__AVX512F__)
+        QN_TILE_OF(12);
+        QN_TILE_OF(11);
+        QN_TILE_OF(10);
+        QN_TILE_OF(9);
+        QN_TILE_OF(8);
+        QN_TILE_OF(7);
+#endif
+        QN_TILE_OF(6);
+        QN_TILE_OF(5);
+        QN_TILE_OF(4);
+        QN_TILE_OF(3);
+        QN_TILE_OF(2);
+        QN_TILE_OF(1);
+    }
+}
+
+/* The last panel: its padding has no place in C. */
+static void qn_tile_narrow(const struct qn_panel_product *p)
+{
+    float apart[QN_TILE_ROWS * QN_PANEL];
+    struct qn_panel_product whole = *p;
+    whole.c = apart;
+    whole.ldc = QN_PANEL;
+    whole.add = false;
+    qn_tile_rows(&whole);
+    for (size_t r = 0; r < (size_t)p->m; r++)
+        for (size_t j = 0; j < p->columns; j++) {
+            float *c = p->c + r * p->ldc + j;
+            *c = apart[r * QN_PANEL + j] + (p->add ? *c : 0.0f);
+        }
+}
+
+/* Tiles of about equal height: a low one pays as much for reading the panel. */
+static void qn_panel_rows(const struct qn_panel_product *p)
+{
+    int tiles = (p->m + QN_TILE_ROWS - 1) / QN_TILE_ROWS;
+    for (int i = 0; i < tiles; i++) {
+        int first = p->m * i / tiles;
+        struct qn_panel_product tile = *p;
+        tile.m = p->m * (i + 1) / tiles - first;
+        tile.a = p->a + (size_t)first * p->lda;
+        tile.c = p->c + (size_t)first * p->ldc;
+        if (p->columns < QN_PANEL)
+            qn_tile_narrow(&tile);
+        else
+            qn_tile_rows(&tile);
+    }
+}
+
+#endif
