@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Checkpoints that a training run removes while they are compared: so often
+ * those that it has now are listed. */
+#define MOST_LISTS 50
+
 bool qn_comparison_same(const struct qn_comparison *c)
 {
     bool compared = c->steps > 0 || c->weights_step >= 0;
@@ -93,9 +97,11 @@ static enum qn_status compare_losses(const char *then_path,
     return status;
 }
 
-/* The weights of a checkpoint, once they are what was written. */
+/* The weights of a checkpoint, once they are what was written. *gone: the run
+ * does not have it any more. */
 static enum qn_status read_weights(const char *run, int64_t step,
-                                   struct qn_bytes *out, struct qn_err *err)
+                                   struct qn_bytes *out, bool *gone,
+                                   struct qn_err *err)
 {
     char *which = qn_xasprintf("%lld", (long long)step);
     char *folder = NULL;
@@ -106,27 +112,36 @@ static enum qn_status read_weights(const char *run, int64_t step,
         status = qn_file_read(path, out, err);
         free(path);
     }
+    *gone = status != QN_OK &&
+            (folder == NULL ? status == QN_ENOTFOUND : !qn_path_is_dir(folder));
     free(folder);
     free(which);
     return status;
 }
 
-/* Compare this checkpoint. false: one of them is damaged, which is told as a
- * difference. */
-static bool compare_checkpoint(const char *then_path, const char *now_path,
-                               int64_t step, struct qn_comparison *out)
+enum look {
+    COMPARED,
+    DAMAGED, /* one of the two, which is told as a difference */
+    GONE     /* one of the two, since they were listed */
+};
+
+static enum look compare_checkpoint(const char *then_path, const char *now_path,
+                                    int64_t step, struct qn_comparison *out)
 {
+    bool then_gone, now_gone;
     struct qn_err then_err = {{0}}, now_err = {{0}};
     struct qn_bytes then = {0}, now = {0};
     enum qn_status then_status =
-        read_weights(then_path, step, &then, &then_err);
-    enum qn_status now_status = read_weights(now_path, step, &now, &now_err);
-    bool whole = then_status == QN_OK && now_status == QN_OK;
-    if (whole) {
+        read_weights(then_path, step, &then, &then_gone, &then_err);
+    enum qn_status now_status =
+        read_weights(now_path, step, &now, &now_gone, &now_err);
+    enum look look = then_gone || now_gone ? GONE : DAMAGED;
+    if (then_status == QN_OK && now_status == QN_OK) {
+        look = COMPARED;
         out->weights_step = step;
         out->weights_same =
             then.len == now.len && memcmp(then.data, now.data, then.len) == 0;
-    } else {
+    } else if (look == DAMAGED) {
         char *what = qn_xasprintf("checkpoint %lld", (long long)step);
         qn_differences_add(out, what, then_status ? then_err.text : "whole",
                            now_status ? now_err.text : "whole");
@@ -134,7 +149,7 @@ static bool compare_checkpoint(const char *then_path, const char *now_path,
     }
     qn_bytes_free(&then);
     qn_bytes_free(&now);
-    return whole;
+    return look;
 }
 
 /* The last step before *bound that both saved; false: there is none. */
@@ -157,24 +172,52 @@ static bool find_common(const struct qn_steps *then, const struct qn_steps *now,
     return false;
 }
 
-/* Before 'first' lies at most what both began from, which proves nothing. */
-static enum qn_status compare_weights(const char *then_path,
-                                      const char *now_path, int64_t first,
-                                      struct qn_comparison *out,
-                                      struct qn_err *err)
+/* The last one of those that both have now and that is whole. *gone: one went
+ * before it was looked at. Before 'first' lies at most what both began from,
+ * which proves nothing; *bound is an upper bound, which goes down past what is
+ * damaged. */
+static enum qn_status compare_last(const char *then_path, const char *now_path,
+                                   int64_t first, int64_t *bound, bool *gone,
+                                   struct qn_comparison *out,
+                                   struct qn_err *err)
 {
     struct qn_steps then = {.n = 0}, now = {.n = 0};
     enum qn_status status = qn_steps_list(then_path, &then, err);
     if (status == QN_OK) {
         status = qn_steps_list(now_path, &now, err);
     }
-    int64_t step = INT64_MAX;
-    while (status == QN_OK && find_common(&then, &now, &step) &&
-           step >= first &&
-           !compare_checkpoint(then_path, now_path, step, out)) {
+    enum look look = DAMAGED;
+    int64_t step = *bound;
+    while (status == QN_OK && look == DAMAGED &&
+           find_common(&then, &now, &step) && step >= first) {
+        look = compare_checkpoint(then_path, now_path, step, out);
+        *bound = look == DAMAGED ? step : *bound;
     }
+    *gone = look == GONE;
     qn_steps_free(&then);
     qn_steps_free(&now);
+    return status;
+}
+
+static enum qn_status compare_weights(const char *then_path,
+                                      const char *now_path, int64_t first,
+                                      struct qn_comparison *out,
+                                      struct qn_err *err)
+{
+    int64_t bound = INT64_MAX;
+    bool gone = true;
+    enum qn_status status = QN_OK;
+    for (int i = 0; status == QN_OK && gone && i < MOST_LISTS; i++) {
+        status =
+            compare_last(then_path, now_path, first, &bound, &gone, out, err);
+    }
+    if (status == QN_OK && gone) {
+        return qn_fail(err, QN_ENOTFOUND,
+                       "%s and %s: a checkpoint was removed while it was "
+                       "compared, %d times in a row: a run saves too often",
+                       qn_path_base(then_path), qn_path_base(now_path),
+                       MOST_LISTS);
+    }
     return status;
 }
 

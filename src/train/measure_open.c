@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Checkpoints that a training run removes while they are loaded: so often the
+ * word is looked up anew. */
+#define MOST_TRIES 50
+
 void qn_stored_free(struct qn_stored *own)
 {
     if (own == NULL) {
@@ -104,9 +108,10 @@ static enum qn_status load_model(struct qn_stored *own, const char *folder,
     return status;
 }
 
+/* *gone: the checkpoint was there and no longer is. */
 static enum qn_status open_stored(struct qn_stored *own, const char *checkpoint,
                                   const char *const *changes, int n_changes,
-                                  int64_t *step, struct qn_err *err)
+                                  bool *gone, int64_t *step, struct qn_err *err)
 {
     char *folder = NULL;
     enum qn_status status = qn_run_dir_find_checkpoint(
@@ -127,8 +132,18 @@ static enum qn_status open_stored(struct qn_stored *own, const char *checkpoint,
     if (status == QN_OK) {
         status = load_model(own, folder, err);
     }
+    *gone = status != QN_OK && folder != NULL && !qn_path_is_dir(folder);
     free(folder);
     return status;
+}
+
+static enum qn_status fail_gone(const char *run_path, const char *checkpoint,
+                                struct qn_err *err)
+{
+    return qn_fail(err, QN_ENOTFOUND,
+                   "%s: its checkpoint \"%s\" was removed while it was read, "
+                   "%d times in a row: the run saves too often",
+                   qn_path_base(run_path), checkpoint, MOST_TRIES);
 }
 
 enum qn_status qn_measure_open(const struct qn_train_env *env,
@@ -136,15 +151,21 @@ enum qn_status qn_measure_open(const struct qn_train_env *env,
                                const char *const *changes, int n_changes,
                                struct qn_measure **out, struct qn_err *err)
 {
-    struct qn_stored *own = qn_xcalloc(1, sizeof *own);
-    own->env = *env;
-    own->run_path = qn_xstrdup(run_path);
-    int64_t step;
-    enum qn_status status =
-        open_stored(own, checkpoint, changes, n_changes, &step, err);
+    struct qn_stored *own = NULL;
+    int64_t step = 0;
+    bool gone = true;
+    enum qn_status status = QN_OK;
+    for (int i = 0; gone && i < MOST_TRIES; i++) {
+        qn_stored_free(own);
+        own = qn_xcalloc(1, sizeof *own);
+        own->env = *env;
+        own->run_path = qn_xstrdup(run_path);
+        status =
+            open_stored(own, checkpoint, changes, n_changes, &gone, &step, err);
+    }
     if (status != QN_OK) {
         qn_stored_free(own);
-        return status;
+        return gone ? fail_gone(run_path, checkpoint, err) : status;
     }
     struct qn_measure *m = qn_xcalloc(1, sizeof *m);
     m->own = own;
