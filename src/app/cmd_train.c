@@ -1,12 +1,9 @@
 /* cmd_train.c - quern train and resume. */
 #include "app/commands.h"
 
-#include "app/context.h"
 #include "app/interrupt.h"
 #include "app/run_state.h"
 #include "app/train_run.h"
-
-#include <stdlib.h>
 
 static int train_spec(const struct qn_args *args, struct qn_context *c,
                       struct qn_spec *spec)
@@ -46,32 +43,29 @@ static int say_finished(const struct qn_err *err)
     return QN_EXIT_OK;
 }
 
+static enum qn_status make_resumed(const struct qn_train_env *env,
+                                   const struct qn_args *args, const char *path,
+                                   const struct qn_sink *sink,
+                                   struct qn_trainer **out, struct qn_err *err)
+{
+    return qn_trainer_resume(env, path, args->assignments, args->n_assignments,
+                             sink, out, err);
+}
+
 int qn_cmd_resume(const struct qn_args *args)
 {
     struct qn_err err;
-    struct qn_context c;
-    struct qn_report report;
-    struct qn_trainer *t = NULL;
-    char *path = NULL;
-    qn_context_init(&c, args);
-    qn_interrupt_catch();
-    qn_report_init(&report, args->option[QN_OPT_JSON] != NULL);
-    struct qn_sink sink = qn_report_sink(&report);
+    struct qn_training w;
+    enum qn_status status = qn_training_begin(&w, args, make_resumed, &err);
     int result;
-    enum qn_status status = qn_context_run(&c, args, &path, &err);
     if (status == QN_OK) {
-        status = qn_trainer_resume(&c.env, path, args->assignments,
-                                   args->n_assignments, &sink, &t, &err);
-    }
-    if (status == QN_OK) {
-        result = qn_train_run(args, &report, t, true);
-    } else if (status == QN_ESTATE && qn_run_has_ended(c.store, path)) {
+        result = qn_train_run(args, &w.report, w.trainer, true);
+    } else if (status == QN_ESTATE &&
+               qn_run_has_ended(w.context.store, w.path)) {
         result = say_finished(&err);
     } else {
         result = qn_give_up(status, &err);
     }
-    free(path);
-    qn_report_fini(&report);
-    qn_context_fini(&c);
+    qn_training_end(&w);
     return result;
 }

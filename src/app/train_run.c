@@ -5,7 +5,32 @@
 #include "app/interrupt.h"
 #include "base/clock.h"
 
+#include <stdlib.h>
 #include <time.h>
+
+enum qn_status qn_training_begin(struct qn_training *w,
+                                 const struct qn_args *args,
+                                 qn_training_fn make, struct qn_err *err)
+{
+    w->path = NULL;
+    w->trainer = NULL;
+    qn_context_init(&w->context, args);
+    qn_interrupt_catch();
+    qn_report_init(&w->report, args->option[QN_OPT_JSON] != NULL);
+    struct qn_sink sink = qn_report_sink(&w->report);
+    enum qn_status status = qn_context_run(&w->context, args, &w->path, err);
+    if (status == QN_OK) {
+        status = make(&w->context.env, args, w->path, &sink, &w->trainer, err);
+    }
+    return status;
+}
+
+void qn_training_end(struct qn_training *w)
+{
+    free(w->path);
+    qn_report_fini(&w->report);
+    qn_context_fini(&w->context);
+}
 
 static void say_how_to_go_on(const struct qn_args *args,
                              const struct qn_trainer *t, const char *why)
