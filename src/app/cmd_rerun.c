@@ -5,7 +5,6 @@
 #include "app/comparison.h"
 #include "app/context.h"
 #include "app/hint.h"
-#include "app/interrupt.h"
 #include "app/train_run.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -95,16 +94,24 @@ static int compare(const struct qn_args *args, const char *then,
                         fine && runs.complete ? QN_EXIT_OK : QN_EXIT_FAILURE);
 }
 
-static int rerun(const struct qn_args *args, const char *then,
-                 struct qn_report *report, struct qn_trainer *t)
+static enum qn_status make_rerun(const struct qn_train_env *env,
+                                 const struct qn_args *args, const char *path,
+                                 const struct qn_sink *sink,
+                                 struct qn_trainer **out, struct qn_err *err)
 {
-    char *now = qn_xstrdup(qn_trainer_dir(t));
-    int64_t end = qn_trainer_steps_total(t);
-    (void)qn_train_run(args, report, t, false);
+    return qn_trainer_rerun(env, path, args->assignments, args->n_assignments,
+                            sink, out, err);
+}
+
+static int rerun(const struct qn_args *args, struct qn_training *w)
+{
+    char *now = qn_xstrdup(qn_trainer_dir(w->trainer));
+    int64_t end = qn_trainer_steps_total(w->trainer);
+    (void)qn_train_run(args, &w->report, w->trainer, false);
     /* How it ended has been said; what counts is how far it came, unless its
      * reader is gone. */
-    int result =
-        report->out.failed ? QN_EXIT_FAILURE : compare(args, then, now, end);
+    int result = w->report.out.failed ? QN_EXIT_FAILURE
+                                      : compare(args, w->path, now, end);
     free(now);
     return result;
 }
@@ -112,24 +119,10 @@ static int rerun(const struct qn_args *args, const char *then,
 int qn_cmd_rerun(const struct qn_args *args)
 {
     struct qn_err err;
-    struct qn_context c;
-    struct qn_report report;
-    struct qn_trainer *t = NULL;
-    char *path = NULL;
-    qn_context_init(&c, args);
-    qn_interrupt_catch();
-    qn_report_init(&report, args->option[QN_OPT_JSON] != NULL);
-    struct qn_sink sink = qn_report_sink(&report);
-    enum qn_status status = qn_context_run(&c, args, &path, &err);
-    if (status == QN_OK) {
-        status = qn_trainer_rerun(&c.env, path, args->assignments,
-                                  args->n_assignments, &sink, &t, &err);
-    }
-    int result = status == QN_OK ? rerun(args, path, &report, t)
-                                 : qn_give_up(status, &err);
-    free(path);
-    qn_report_fini(&report);
-    qn_context_fini(&c);
+    struct qn_training w;
+    enum qn_status status = qn_training_begin(&w, args, make_rerun, &err);
+    int result = status == QN_OK ? rerun(args, &w) : qn_give_up(status, &err);
+    qn_training_end(&w);
     return result;
 }
 
@@ -138,10 +131,9 @@ int qn_cmd_compare(const struct qn_args *args)
     struct qn_err err;
     char *store = qn_store_dir(args->option[QN_OPT_STORE]);
     char *then = NULL, *now = NULL;
-    enum qn_status status =
-        qn_store_find(store, args->words[0], &then, NULL, &err);
+    enum qn_status status = qn_find_run(store, args->words[0], &then, &err);
     if (status == QN_OK) {
-        status = qn_store_find(store, args->words[1], &now, NULL, &err);
+        status = qn_find_run(store, args->words[1], &now, &err);
     }
     int result = status == QN_OK ? compare(args, then, now, 0)
                                  : qn_give_up(status, &err);

@@ -103,19 +103,24 @@ enum qn_status qn_context_run_spec(const char *path, const struct qn_args *args,
     return status;
 }
 
-enum qn_status qn_context_run(const struct qn_context *c,
-                              const struct qn_args *args, char **path,
-                              struct qn_err *err)
+enum qn_status qn_find_run(const char *store, const char *word, char **path,
+                           struct qn_err *err)
 {
     int n_same = 1;
-    const char *run = args->words[0];
-    enum qn_status status = qn_store_find(c->store, run, path, &n_same, err);
+    enum qn_status status = qn_store_find(store, word, path, &n_same, err);
     if (status == QN_OK && n_same > 1) {
         struct qn_str s = {0};
         qn_str_addf(&s, "%d runs are called %s; taking the newest, %s", n_same,
-                    run, qn_path_base(*path));
+                    word, qn_path_base(*path));
         qn_complain(s.text);
         qn_str_free(&s);
     }
     return status;
+}
+
+enum qn_status qn_context_run(const struct qn_context *c,
+                              const struct qn_args *args, char **path,
+                              struct qn_err *err)
+{
+    return qn_find_run(c->store, args->words[0], path, err);
 }

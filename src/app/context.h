@@ -25,8 +25,11 @@ enum qn_status qn_context_shape(const struct qn_args *args, struct qn_spec *out,
 /* The settings of a run as it began, and KEY=VALUE over them. */
 enum qn_status qn_context_run_spec(const char *path, const struct qn_args *args,
                                    struct qn_spec *spec, struct qn_err *err);
-/* The folder of the run that words[0] names; the caller frees it. Says so when
- * several have that name. */
+/* The folder of the run that a person's word means; the caller frees it. Says
+ * so when several have that name. */
+enum qn_status qn_find_run(const char *store, const char *word, char **path,
+                           struct qn_err *err);
+/* Of words[0]. */
 enum qn_status qn_context_run(const struct qn_context *c,
                               const struct qn_args *args, char **path,
                               struct qn_err *err);

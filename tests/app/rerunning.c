@@ -322,6 +322,10 @@ static void two_runs_that_differ_are_compared_without_training(void **state)
     assert_says(o.out, "not the same: the loss differs from step 1 on");
     assert_says(o.out, "  model.hidden  12 then, 13 now\n");
     outcome_free(&o);
+    free(quern_out("train " TINY "steps=10 name=a seed=3"));
+    o = quern("compare a b");
+    assert_non_null(strstr(o.err, "2 runs are called a; taking the newest"));
+    outcome_free(&o);
     o = quern("compare a nosuch");
     assert_int_equal(o.status, 1);
     assert_says(o.err, "nosuch");
