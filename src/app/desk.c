@@ -5,6 +5,7 @@
  */
 #include "app/desk.h"
 
+#include "app/end_runs.h"
 #include "app/hint.h"
 #include "app/out.h"
 #include "app/signals.h"
@@ -394,38 +395,23 @@ static void say_goodbye(struct desk *d, const struct qn_desk_options *options)
     fflush(stdout);
 }
 
-/* Save and end what still trains or waits, side by side. false: one could not
- * be saved, as on a full disk, which is said. */
-static bool end_runs(struct desk *d)
+static void hear_lab(void *user)
 {
-    int n = qn_lab_n_runs(d->lab);
-    bool *asked = qn_xcalloc((size_t)n + 1, sizeof *asked);
-    bool saved = true;
-    struct qn_lab_run run;
-    struct qn_err err;
-    for (int i = 0; i < n; i++) {
-        qn_run_id id = qn_lab_run_at(d->lab, i);
-        asked[i] = qn_lab_run(d->lab, id, &run) &&
-                   qn_lab_state_active(run.state) &&
-                   qn_lab_stop(d->lab, id, true, &err) == QN_OK;
+    struct desk *d = user;
+    struct pollfd news = {.fd = qn_lab_fd(d->lab), .events = POLLIN};
+    (void)poll(&news, 1, 500); /* EINTR: another signal */
+    (void)qn_lab_poll(d->lab);
+}
+
+static void say_not_saved(void *user, const struct qn_lab_run *run)
+{
+    (void)user;
+    if (run->state == QN_LAB_FAILED) {
+        struct qn_str s = {0};
+        qn_str_addf(&s, "%s was not saved: %s", run->name, run->error);
+        qn_complain(s.text);
+        qn_str_free(&s);
     }
-    while (qn_lab_n_active(d->lab) > 0) {
-        struct pollfd news = {.fd = qn_lab_fd(d->lab), .events = POLLIN};
-        (void)poll(&news, 1, 500); /* EINTR: another signal */
-        (void)qn_lab_poll(d->lab);
-    }
-    for (int i = 0; i < n; i++) {
-        if (asked[i] && qn_lab_run(d->lab, qn_lab_run_at(d->lab, i), &run) &&
-            run.state == QN_LAB_FAILED) {
-            struct qn_str s = {0};
-            qn_str_addf(&s, "%s was not saved: %s", run.name, run.error);
-            qn_complain(s.text);
-            qn_str_free(&s);
-            saved = false;
-        }
-    }
-    free(asked);
-    return saved;
 }
 
 /* false: something could not be saved. */
@@ -438,8 +424,10 @@ static bool close_desk(struct desk *d, const struct qn_desk_options *options)
     qn_term_stop(d->term);
     qn_signals_let_interrupt(); /* of a long evaluation: all is saved by then */
     if (d->save) {
+        const struct qn_end_runs how = {
+            .user = d, .pump = hear_lab, .say = say_not_saved};
         say_goodbye(d, options);
-        saved = end_runs(d);
+        saved = qn_end_runs(d->lab, &how);
     }
     qn_script_free(d->script);
     qn_lab_free(d->lab, d->save);

@@ -4,16 +4,15 @@
 #include "app/args.h"
 #include "app/context.h"
 #include "app/desk.h"
+#include "app/end_runs.h"
 #include "app/hint.h"
 #include "app/interrupt.h"
 #include "app/out.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "script/script.h"
 
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,8 +81,14 @@ static int wait_for_runs(struct script_mode *m)
     return n_stuck > 0 ? QN_EXIT_FAILURE : QN_EXIT_OK;
 }
 
-static void say_saved(const struct script_mode *m, const struct qn_lab_run *r)
+static void pump_on(void *user)
 {
+    on_pump(user, 0.5);
+}
+
+static void say_saved(void *user, const struct qn_lab_run *r)
+{
+    const struct script_mode *m = user;
     struct qn_str s = {0};
     if (r->state == QN_LAB_DONE) /* its last step came before the wish */
         return;
@@ -96,27 +101,6 @@ static void say_saved(const struct script_mode *m, const struct qn_lab_run *r)
                    m->args->option[QN_OPT_DATA], r->run);
     qn_complain(s.text);
     qn_str_free(&s);
-}
-
-/* End what still trains or waits, side by side, and say how each goes on. */
-static void end_runs(struct script_mode *m)
-{
-    int n = qn_lab_n_runs(m->lab);
-    bool *asked = qn_xcalloc((size_t)n + 1, sizeof *asked);
-    struct qn_lab_run r;
-    struct qn_err err;
-    for (int i = 0; i < n; i++) {
-        qn_run_id id = qn_lab_run_at(m->lab, i);
-        asked[i] = qn_lab_run(m->lab, id, &r) && qn_lab_state_active(r.state) &&
-                   qn_lab_stop(m->lab, id, true, &err) == QN_OK;
-    }
-    while (qn_lab_n_active(m->lab) > 0)
-        on_pump(m, 0.5);
-    for (int i = 0; i < n; i++) {
-        if (asked[i] && qn_lab_run(m->lab, qn_lab_run_at(m->lab, i), &r))
-            say_saved(m, &r);
-    }
-    free(asked);
 }
 
 static int exit_status(const struct script_mode *m, enum qn_script_result r)
@@ -148,8 +132,10 @@ static int run_without_screen(const struct qn_context *c,
     } else {
         status = qn_give_up(st, &err);
     }
-    if (m.lab != NULL)
-        end_runs(&m);
+    const struct qn_end_runs how = {
+        .user = &m, .pump = pump_on, .say = say_saved};
+    if (m.lab != NULL && !qn_end_runs(m.lab, &how) && status == QN_EXIT_OK)
+        status = QN_EXIT_FAILURE;
     qn_script_free(m.script);
     qn_lab_free(m.lab, true);
     return status;

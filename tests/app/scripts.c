@@ -97,6 +97,23 @@ static void a_run_that_pauses_itself_ends_the_program(void **state)
     outcome_free(&o);
 }
 
+/* A limit on the size of files stands for a full disk, which is waited for. */
+static void a_run_that_cannot_be_saved_is_a_failure(void **state)
+{
+    (void)state;
+    static const char script[] = RUN "run 'full'";
+    write_file("s.lua", script, sizeof script - 1);
+    int status =
+        sh("trap '' XFSZ; ulimit -f 16; timeout 60 " QUERN " s.lua 2>.err & "
+           "until grep -q 'tried again until it works' .err; "
+           "do sleep 0.05; done; kill -TERM $!; wait $!");
+    if (sh("grep -q '^quern: full failed: .*; go on with: quern ' .err") != 0) {
+        (void)sh("cat .err >&2");
+        fail_msg("nothing says that it was not saved");
+    }
+    assert_int_equal(status, 1);
+}
+
 #define WITH_SHELL(test)                                                       \
     cmocka_unit_test_setup_teardown(test, shell_setup, shell_teardown)
 
@@ -106,6 +123,7 @@ int main(void)
         WITH_SHELL(an_interrupt_saves_every_run_and_says_so),
         WITH_SHELL(so_does_one_after_the_end_of_the_script),
         WITH_SHELL(a_run_that_pauses_itself_ends_the_program),
+        WITH_SHELL(a_run_that_cannot_be_saved_is_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
