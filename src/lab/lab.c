@@ -141,6 +141,9 @@ static void copy_facts(struct lab_run *run, const struct qn_trainer *t)
     run->steps_total = qn_trainer_steps_total(t);
     run->steps_per_epoch = qn_trainer_steps_per_epoch(t);
     run->newest.step = qn_trainer_step_count(t);
+    /* The trainer counts segments by events.jsonl, and what was read of
+     * metrics.jsonl by that, which a crash may have left with more. */
+    run->newest.segment = 0;
     run->train_seconds = qn_trainer_seconds(t);
     struct qn_best best;
     run->has_best = qn_trainer_best(t, &best);

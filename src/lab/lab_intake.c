@@ -117,17 +117,26 @@ static bool take_steps(struct lab_run *run)
     return any;
 }
 
-static bool take_stats(struct lab_run *run)
+void qn_lab_intake_stats(struct lab_run *run,
+                         const struct qn_stats_record *stats)
 {
-    const struct qn_stats_record *stats = qn_worker_take_stats(run->worker);
-    if (stats == NULL) {
-        return false;
+    if (stats->segment < run->newest.segment &&
+        stats->step >= run->segment_begin) {
+        return;
     }
     if (run->stats == NULL) {
         run->stats = qn_xmalloc(sizeof *run->stats);
     }
     qn_stats_copy(run->stats, stats);
-    return true;
+}
+
+static bool take_stats(struct lab_run *run)
+{
+    const struct qn_stats_record *stats = qn_worker_take_stats(run->worker);
+    if (stats != NULL) {
+        qn_lab_intake_stats(run, stats);
+    }
+    return stats != NULL;
 }
 
 static void change_state(struct lab_run *run, enum qn_lab_state state,

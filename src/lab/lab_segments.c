@@ -23,6 +23,7 @@ void qn_lab_begin_segment(struct lab_run *run, int segment, int64_t step)
 {
     struct qn_step_record *newest = &run->newest;
     newest->segment = segment;
+    run->segment_begin = step;
     for (size_t i = 0; i < sizeof step_metrics / sizeof step_metrics[0]; i++) {
         qn_series_cut(run->series[step_metrics[i]], (double)step);
     }
@@ -86,6 +87,12 @@ void qn_lab_take_rollback(struct lab_run *run, const struct qn_note *n)
 {
     if (n->segment > run->newest.segment) {
         qn_lab_begin_segment(run, n->segment, n->step + 1);
+    } else if (n->segment == run->newest.segment &&
+               run->segment_begin > n->step + 1) {
+        /* The ring has dropped its first ones: in their places are still those
+         * that they replace. */
+        qn_lab_begin_segment(run, n->segment, n->step + 1);
+        qn_lab_refill(run);
     }
     forget_evals(run, n->step);
 }

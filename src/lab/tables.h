@@ -36,6 +36,8 @@ struct lab_run {
 
     int64_t steps_total, steps_per_epoch;
     struct qn_step_record newest; /* step 0: none yet, NaN in its loss */
+    int64_t segment_begin; /* the first step that came of the newest's segment
+                            */
     bool has_best;
     int64_t best_step;
     double best_loss, best_accuracy;
@@ -101,6 +103,9 @@ void qn_lab_intake_eval(struct lab_run *run, int64_t step,
 /* The evaluation is the best one if it is better than that. */
 void qn_lab_take_best(struct lab_run *run, int64_t step,
                       const struct qn_evaluation *e);
+/* What was counted of a step, unless that step has been replaced meanwhile. */
+void qn_lab_intake_stats(struct lab_run *run,
+                         const struct qn_stats_record *stats);
 void qn_lab_set_sample(struct lab_run *run, const char *text);
 
 /* lab_segments.c: a segment of the history begins with this step: steps from

@@ -2,6 +2,7 @@
  * run goes on, whatever order its records arrive in. */
 #include "lab_fixture.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "lab/tables.h"
@@ -102,6 +103,68 @@ static void the_steps_first(void **state)
     assert_non_null(run->stats);
 }
 
+static void write_metrics(struct lab_run *run)
+{
+    struct qn_str s = {0};
+    struct qn_err err;
+    for (int step = 1; step <= 13; step++) {
+        qn_str_addf(&s, "{\"event\":\"step\",\"step\":%d,\"loss\":%d}\n", step,
+                    100 + step);
+    }
+    qn_str_add(&s, "{\"segment\":2,\"from\":10}\n");
+    for (int step = 11; step <= 15; step++) {
+        qn_str_addf(&s, "{\"event\":\"step\",\"step\":%d,\"loss\":%d}\n", step,
+                    200 + step);
+    }
+    char *path = qn_path_join(run->dir, "metrics.jsonl");
+    assert_int_equal(qn_file_write(path, s.text, s.len, &err), QN_OK);
+    free(path);
+    qn_str_free(&s);
+}
+
+/* When nobody polls for long the ring drops the first steps of a segment: those
+ * that they replace must not stay. */
+static void the_first_steps_never(void **state)
+{
+    struct lab_fixture *f = *state;
+    struct lab_run *run = run_at_13(f);
+    free(run->dir);
+    run->dir = qn_xstrdup(f->base->folder);
+    run->folder = qn_path_base(run->dir);
+    write_metrics(run);
+    take_step(run, 2, 13);
+    qn_lab_take_rollback(run, &back_to_10);
+    const struct qn_series *loss = run->series[LAB_TRAIN_LOSS];
+    assert_int_equal(qn_series_len(loss), 15);
+    for (size_t i = 10; i < 15; i++) {
+        assert_true(qn_series_at(loss, i).step == (double)i + 1);
+        assert_true(qn_series_at(loss, i).value == (double)i + 201);
+    }
+    assert_int_equal(run->newest.step, 15);
+}
+
+static struct qn_stats_record *stats_of(int segment, int64_t step)
+{
+    struct qn_stats_record *stats = qn_xcalloc(1, sizeof *stats);
+    stats->segment = segment;
+    stats->step = step;
+    return stats;
+}
+
+/* What was counted of a step that is replaced may come after the note. */
+static void statistics_of_replaced_steps_are_not_taken(void **state)
+{
+    struct lab_run *run = run_at_13(*state);
+    struct qn_stats_record *replaced = stats_of(1, 12), *good = stats_of(1, 10);
+    qn_lab_take_rollback(run, &back_to_10);
+    qn_lab_intake_stats(run, replaced);
+    assert_null(run->stats);
+    qn_lab_intake_stats(run, good);
+    assert_int_equal(run->stats->step, 10);
+    free(replaced);
+    free(good);
+}
+
 static void what_is_not_replaced_stays(void **state)
 {
     struct lab_run *run = run_at_13(*state);
@@ -173,6 +236,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(the_note_first),
         CASE(the_steps_first),
+        CASE(the_first_steps_never),
+        CASE(statistics_of_replaced_steps_are_not_taken),
         CASE(what_is_not_replaced_stays),
         CASE(without_an_evaluation_left_there_is_no_best),
         CASE(a_live_run_shows_what_its_folder_says),

@@ -85,6 +85,40 @@ static void what_was_set_for_steps_not_reached_does_not_hold(void **state)
     assert_true(run->spec.optim.lr == 0.25);
 }
 
+/* Lines in front of all that a file of the run has. */
+static void prepend(struct lab_fixture *f, qn_run_id id, const char *name,
+                    const char *lines)
+{
+    struct qn_bytes bytes = {0};
+    struct qn_str s = {0};
+    char *path = qn_path_join(view(f, id).dir, name);
+    assert_ok(qn_file_read(path, &bytes, &err));
+    qn_str_addf(&s, "%s%s", lines, bytes.data);
+    assert_ok(qn_file_write(path, s.text, s.len, &err));
+    qn_bytes_free(&bytes);
+    qn_str_free(&s);
+    free(path);
+}
+
+/* Crashes may have come between a segment line of metrics.jsonl and that of
+ * events.jsonl, by which the trainer counts. */
+static void steps_come_in_though_one_file_has_more_segments(void **state)
+{
+    struct lab_fixture *f = *state;
+    qn_run_id again,
+        id = start_run(f, (const char *[]){"steps=3", NULL}, false);
+    wait_state(f, id, QN_LAB_DONE);
+    prepend(f, id, "metrics.jsonl",
+            "{\"segment\":2,\"from\":0}\n{\"segment\":2,\"from\":0}\n"
+            "{\"segment\":2,\"from\":0}\n");
+    assert_ok(qn_lab_resume_stored(
+        f->lab, view(f, id).dir, (const char *[]){"steps=9"}, 1, &again, &err));
+    wait_state(f, again, QN_LAB_DONE);
+    assert_int_equal(view(f, again).step, 9);
+    assert_int_equal(qn_series_len(qn_lab_series(f->lab, again, "train.loss")),
+                     9);
+}
+
 /* The resume's line is the last one: no record stands behind it. */
 static void the_newest_statistics_are_those_that_a_resume_left(void **state)
 {
@@ -342,6 +376,7 @@ int main(void)
         WITH_LAB(a_gap_before_later_steps_is_filled),
         WITH_LAB(steps_that_the_ring_dropped_come_from_the_folder),
         WITH_LAB(what_was_set_for_steps_not_reached_does_not_hold),
+        WITH_LAB(steps_come_in_though_one_file_has_more_segments),
         WITH_LAB(the_newest_statistics_are_those_that_a_resume_left),
         WITH_LAB(quantities_are_told_apart_by_what_their_entries_say),
         WITH_LAB(a_damaged_line_of_statistics_is_survived),
