@@ -100,17 +100,39 @@ static size_t chunk_at(const struct flat_job *job, int task, size_t *from)
     return job->count - *from < CHUNK ? job->count - *from : CHUNK;
 }
 
+static void fill_floats(float *to, size_t n, float value)
+{
+    if (value == 0.0f && !signbit(value)) {
+        memset(to, 0, n * sizeof *to);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = value;
+}
+
 static void flat_task(void *arg, int task)
 {
     const struct flat_job *job = arg;
     size_t from;
     size_t n = chunk_at(job, task, &from);
-    if (job->src) {
+    if (job->src)
         memcpy(job->dst + from, job->src + from, n * sizeof *job->dst);
-        return;
-    }
-    for (size_t i = from; i < from + n; i++)
-        job->dst[i] = job->value;
+    else
+        fill_floats(job->dst + from, n, job->value);
+}
+
+static void combine_both(float *dst, const float *src, size_t n, double a,
+                         double b)
+{
+    for (size_t i = 0; i < n; i++)
+        dst[i] = (float)(a * (double)src[i] + b * (double)dst[i]);
+}
+
+/* The same with nothing to add: -0 becomes 0. */
+static void scaled(float *dst, const float *src, size_t n, double a)
+{
+    for (size_t i = 0; i < n; i++)
+        dst[i] = (float)(a * (double)src[i] + 0.0);
 }
 
 /* In double: one rounding. What has weight 0 is not read. */
@@ -119,11 +141,16 @@ static void combine_task(void *arg, int task)
     const struct flat_job *job = arg;
     size_t from;
     size_t n = chunk_at(job, task, &from);
-    for (size_t i = from; i < from + n; i++) {
-        double new = job->a == 0.0 ? 0.0 : job->a *(double)job->src[i];
-        double old = job->b == 0.0 ? 0.0 : job->b * (double)job->dst[i];
-        job->dst[i] = (float)(new + old);
-    }
+    float *dst = job->dst + from;
+    const float *src = job->src + from;
+    if (job->a != 0.0 && job->b != 0.0)
+        combine_both(dst, src, n, job->a, job->b);
+    else if (job->a != 0.0)
+        scaled(dst, src, n, job->a);
+    else if (job->b != 0.0)
+        scaled(dst, dst, n, job->b);
+    else
+        fill_floats(dst, n, 0.0f);
 }
 
 static void run_flat(struct qn_host *host, void (*task)(void *arg, int task),
@@ -188,8 +215,7 @@ static void rows_task(void *arg, int task)
         if (job->src)
             memcpy(row, nth_row(job->src, i), width * sizeof *row);
         else
-            for (size_t j = 0; j < width; j++)
-                row[j] = job->value;
+            fill_floats(row, width, job->value);
     }
 }
 

@@ -297,6 +297,35 @@ static void padded_sequences_agree(void **state)
     }
 }
 
+/* One sequence and several workers: each takes some of its units. */
+static void shared_sequences_agree(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        int n_real[1];
+        struct layer_shape shape = {.batch = 1,
+                                    .steps = 7,
+                                    .in = 3,
+                                    .hidden = 101,
+                                    .window = 1 + i / 2 % 4,
+                                    .pooling = (enum qn_pooling)(i / 5 % 3),
+                                    .activation = (enum qn_activation)(i % 5),
+                                    .drop = i % 2 ? 0.2 : 0.0,
+                                    .zoneout = i / 7 % 2 ? 0.3 : 0.0,
+                                    .keep = i / 7 % 5 == 2,
+                                    .norm = (enum layer_norm)(i % 3),
+                                    .bias_steps = 1 + i % 4,
+                                    .no_d_c0 = i % 11 == 0,
+                                    .no_d_last_c = i % 7 == 0,
+                                    .extra = i % 7,
+                                    .n_real = n_real};
+        place_lengths(n_real, 1, shape.steps, i / 3 % 7);
+        if (shape.norm == LAYER_NORM_TRAIN && too_few(&shape))
+            shape.norm = LAYER_NORM_EVAL;
+        check_shape(shape);
+    }
+}
+
 /* Longer than a block of rows, so that a sequence may end in any of its blocks,
  * and many to a block. */
 static void padded_sequences_of_many_blocks_agree(void **state)
@@ -461,6 +490,7 @@ int main(void)
         cmocka_unit_test(many_short_sequences_agree),
         cmocka_unit_test(norm_zoneout_and_step_biases_agree),
         cmocka_unit_test(padded_sequences_agree),
+        cmocka_unit_test(shared_sequences_agree),
         cmocka_unit_test(padded_sequences_of_many_blocks_agree),
         cmocka_unit_test(nan_spreads_alike),
         cmocka_unit_test(what_decays_ends_at_zero),

@@ -3,6 +3,7 @@
 #include "place.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/rng.h"
 #include "support/golden.h"
 #include "support/numbers.h"
 
@@ -55,6 +56,49 @@ static void combine(struct qn_backend *be)
     free(x);
     place_free(be, src.buffer);
     place_free(be, dst.buffer);
+}
+
+/* dst = a src + b dst over values of all sizes, against one rounding of the sum
+ * in double; a tensor into itself, too. */
+static void combine_once(struct qn_backend *be, double a, double b, bool self)
+{
+    enum { N = 1003 };
+    float x[N], y[N];
+    for (size_t i = 0; i < N; i++) {
+        uint32_t bits = qn_rng_bits(7u, (uint32_t)i);
+        x[i] = ldexpf((float)(int32_t)bits, (int)(i % 61) - 60);
+        y[i] = i % 5 == 0 ? -0.0f : 1.0f / (float)(int32_t)(bits | 1u);
+    }
+    struct qn_tensor src = place_tensor(be, x, N);
+    struct qn_tensor dst = place_tensor(be, y, N);
+    be->ops->combine(be, self ? src : dst, src, a, b);
+    float *got = place_read(be, self ? src : dst);
+    for (size_t i = 0; i < N; i++) {
+        double old = self ? (double)x[i] : (double)y[i];
+        double new = a == 0.0 ? 0.0 : a *(double)x[i];
+        float want = (float)(new + (b == 0.0 ? 0.0 : b * old));
+        assert_true(got[i] == want && !signbit(got[i]) == !signbit(want));
+    }
+    free(got);
+    place_free(be, src.buffer);
+    place_free(be, dst.buffer);
+}
+
+static void combine_all(struct qn_backend *be)
+{
+    for (int self = 0; self < 2; self++) {
+        combine_once(be, 2e-4, 1.0, self);
+        combine_once(be, 0.1, 0.9, self);
+        combine_once(be, 0.0, 0.9, self);
+        combine_once(be, 0.1, 0.0, self);
+        combine_once(be, 0.0, 0.0, self);
+    }
+}
+
+static void combine_rounds_once(void **state)
+{
+    (void)state;
+    on_both(combine_all);
 }
 
 static void combine_weighs_and_reads_nothing_of_weight_0(void **state)
@@ -258,6 +302,7 @@ static void lstm_quantities_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(combine_rounds_once),
         cmocka_unit_test(combine_weighs_and_reads_nothing_of_weight_0),
         cmocka_unit_test(running_averages_agree),
         cmocka_unit_test(qrnn_quantities_are_counted),

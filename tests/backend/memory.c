@@ -90,6 +90,37 @@ static void fill_and_copy_stay_inside_their_part(void **state)
     on_both(large);
 }
 
+/* +0 and -0, over a tensor and over rows, where nothing was 0 before. */
+static void zeros(struct qn_backend *be)
+{
+    size_t n = 300000;
+    struct qn_tensor a = place_tensor(be, NULL, n);
+    struct qn_seq rows = {.buffer = a.buffer,
+                          .row_pitch = 3,
+                          .seq_pitch = 12,
+                          .batch = 5,
+                          .steps = 4,
+                          .width = 3};
+    for (int minus = 0; minus < 2; minus++) {
+        float zero = minus ? -0.0f : 0.0f;
+        be->ops->fill(be, a, 1.0f);
+        be->ops->fill_seq(be, rows, zero);
+        be->ops->fill(be, qn_tensor_part(a, 60, n - 61), zero);
+        float *got = place_read(be, a);
+        for (size_t i = 0; i < n - 1; i++)
+            assert_true(got[i] == 0.0f && !signbit(got[i]) == !minus);
+        assert_true(got[n - 1] == 1.0f);
+        free(got);
+    }
+    place_free(be, a.buffer);
+}
+
+static void fill_keeps_the_sign_of_zero(void **state)
+{
+    (void)state;
+    on_both(zeros);
+}
+
 /* Value of row t, column j of sequence b. */
 static float value(int b, int t, int j)
 {
@@ -266,6 +297,7 @@ int main(void)
         cmocka_unit_test(memory_starts_zeroed_and_keeps_what_is_written),
         cmocka_unit_test(integers_pass_through_unchanged),
         cmocka_unit_test(fill_and_copy_stay_inside_their_part),
+        cmocka_unit_test(fill_keeps_the_sign_of_zero),
         cmocka_unit_test(fill_seq_and_copy_seq_touch_real_rows_only),
         cmocka_unit_test(a_row_of_each_sequence_is_taken_and_put),
         cmocka_unit_test(history_shifts_also_when_the_segment_is_shorter),

@@ -90,12 +90,13 @@ static inline void cell_loop(float *restrict h, const struct qn_qrnn_cell *cell,
                              enum qn_pooling pooling, bool dual)
 {
     const size_t n = cell->hidden;
+    const size_t count = cell->count;
     const float *restrict z = cell->gates;
     const float *restrict f = z + (dual ? 2 * n : n);
     const float *restrict prev = cell->prev;
     float *restrict c = cell->c;
 #pragma omp simd
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < count; j++) {
         float zj = dual ? z[j] - z[n + j] : z[j];
         float enter = pooling == QN_POOL_IFO ? f[2 * n + j] : 1.0f - f[j];
         float cj = f[j] * prev[j] + enter * zj;
@@ -135,12 +136,13 @@ static inline void cell_grad_loop(float *restrict dc, float *restrict dz,
                                   enum qn_pooling pooling, bool dual)
 {
     const size_t n = cell->hidden;
+    const size_t count = cell->count;
     const float *restrict z = cell->gates;
     float *restrict f = cell->gates + (dual ? 2 * n : n);
     const float *restrict prev = cell->prev;
     const float *restrict c = cell->c;
 #pragma omp simd
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < count; j++) {
         float zj = dual ? z[j] - z[n + j] : z[j];
         float fj = f[j];
         float g = dc[j];

@@ -14,11 +14,12 @@
 
 #include "backend/backend.h"
 
-/* One step of one sequence. gates [G*H] holds activated blocks. */
+/* One step of one sequence, or of some of its units: 'count' elements of each
+ * array, and of each block of activated gates, blocks 'hidden' apart. */
 struct qn_qrnn_cell {
     enum qn_pooling pooling;
     bool dual; /* two candidate blocks */
-    size_t hidden;
+    size_t hidden, count;
     float *gates;
     const float *prev; /* c[t-1] */
     float *c;
@@ -96,8 +97,8 @@ struct qn_kernels {
 
     /* c[t] and h[t] from the gates. h may be any array but c. */
     void (*cell)(float *h, const struct qn_qrnn_cell *cell);
-    /* gates: f, o, i become gradients of their pre-activations. dz [H]: the
-     * gradient of z. dc [H]: in from t+1, out for t-1. dh [H]: of h[t]. */
+    /* gates: f, o, i become gradients of their pre-activations. dz: the
+     * gradient of z. dc: in from t+1, out for t-1. dh: of h[t]. */
     void (*cell_grad)(float *dc, float *dz, const float *dh,
                       const struct qn_qrnn_cell *cell);
 

@@ -150,37 +150,41 @@ void qn_norm_prepare(const struct qn_norm_job *job)
     }
 }
 
-static struct qn_norm_map map_of(const struct qn_norm_job *job)
+/* From channel 'first' on. */
+static struct qn_norm_map map_of(const struct qn_norm_job *job, size_t first)
 {
-    struct qn_norm_map map = {.mean = qn_floats(job->norm->mean),
-                              .inverse = job->inverse,
-                              .scale = job->scale,
-                              .shift = qn_floats(job->norm->shift),
-                              .mean_dy = job->mean_dy,
-                              .slope = job->slope};
+    struct qn_norm_map map = {.mean = qn_floats(job->norm->mean) + first,
+                              .inverse = job->inverse + first,
+                              .scale = job->scale + first,
+                              .shift = qn_floats(job->norm->shift) + first,
+                              .mean_dy = job->mean_dy + first,
+                              .slope = job->slope + first};
     return map;
 }
 
-void qn_norm_row(const struct qn_norm_job *job, float *y, const float *a)
+void qn_norm_row(const struct qn_norm_job *job, float *y, const float *a,
+                 size_t first, size_t n)
 {
-    struct qn_norm_map map = map_of(job);
-    job->kernels->norm(y, a, &map, job->channels);
+    struct qn_norm_map map = map_of(job, first);
+    job->kernels->norm(y + first, a + first, &map, n);
 }
 
 void qn_norm_row_sums(const struct qn_norm_job *job, float *sums,
-                      const float *dy, const float *a)
+                      const float *dy, const float *a, size_t first, size_t n)
 {
-    struct qn_norm_map map = map_of(job);
-    job->kernels->norm_sums(sums, sums + job->channels, dy, a, &map,
-                            job->channels);
+    struct qn_norm_map map = map_of(job, first);
+    job->kernels->norm_sums(sums + first, sums + job->channels + first,
+                            dy + first, a + first, &map, n);
 }
 
 void qn_norm_add_sums(const struct qn_norm_job *job, int slice,
-                      const float *sums)
+                      const float *sums, size_t first, size_t n)
 {
     double *to = sums_of(job, slice);
-    for (size_t j = 0; j < 2 * job->channels; j++)
+    for (size_t j = first; j < first + n; j++) {
         to[j] += (double)sums[j];
+        to[job->channels + j] += (double)sums[job->channels + j];
+    }
 }
 
 /* In evaluation mean and var are constants, and nothing goes back through them.
@@ -208,7 +212,7 @@ void qn_norm_finish_grad(const struct qn_norm_job *job, float *d_gain,
 void qn_norm_block_grad(const struct qn_norm_job *job, float *dy,
                         const struct qn_block *block)
 {
-    struct qn_norm_map map = map_of(job);
+    struct qn_norm_map map = map_of(job, 0);
     size_t n = job->channels;
     for (int b = block->first; b < block->first + block->sequences; b++) {
         int real = qn_block_real(block, job->split->n_real, b);

@@ -40,15 +40,17 @@ void qn_norm_finish(const struct qn_norm_job *job);
 
 /* Make the map of mean and var. */
 void qn_norm_prepare(const struct qn_norm_job *job);
-/* y = the normalised row; y may be a. */
-void qn_norm_row(const struct qn_norm_job *job, float *y, const float *a);
+/* y = the normalised row, n channels of it from 'first' on; y may be a. */
+void qn_norm_row(const struct qn_norm_job *job, float *y, const float *a,
+                 size_t first, size_t n);
 
-/* Backward, with the map made. sums [2, channels]: += dy and dy xhat. */
+/* Backward, with the map made. sums [2, channels]: += dy and dy xhat, of n
+ * channels from 'first' on. */
 void qn_norm_row_sums(const struct qn_norm_job *job, float *sums,
-                      const float *dy, const float *a);
-/* Add the sums of some rows to those of the slice. */
+                      const float *dy, const float *a, size_t first, size_t n);
+/* Add the sums of some rows to those of the slice, of the same channels. */
 void qn_norm_add_sums(const struct qn_norm_job *job, int slice,
-                      const float *sums);
+                      const float *sums, size_t first, size_t n);
 /* After all rows: add the gradients of gain and shift, and prepare that of a.
  */
 void qn_norm_finish_grad(const struct qn_norm_job *job, float *d_gain,

@@ -3,71 +3,96 @@
  *
  * The product goes straight into 'saved', where the gates are made of it in
  * place. One task takes a slice through all of it. When the batch has fewer
- * sequences than slices, products split by time and the recurrence runs over a
- * sequence a task instead.
+ * sequences than slices, products split by time and the recurrence by sequences
+ * and units instead.
  *
  * Statistics of the batch want all products before the first gate: then the
  * products go into norm.raw and are added up while in the cache, and a second
- * pass makes the gates, a sequence a task. */
+ * pass makes the gates, a sequence or some of its units a task. */
 #include "backend/cpu/qrnn.h"
 
 #include <string.h>
 
-static void zone_out(const struct qn_qrnn_job *job, float *f, int b, int t)
+static void zone_out(const struct qn_qrnn_job *job, float *f, int b, int t,
+                     struct qn_units units)
 {
     const struct qn_tensor *keep = &job->layer->zoneout_keep;
     if (keep->buffer) {
-        size_t at = qn_qrnn_row(job, b, t) * job->hidden;
-        job->kernels->zoneout_keep(f, qn_floats(*keep) + at, job->hidden);
+        size_t at = qn_qrnn_row(job, b, t) * job->hidden + units.first;
+        job->kernels->zoneout_keep(f, qn_floats(*keep) + at, units.count);
     } else if (job->zoneout.on) {
-        struct qn_drop drop = qn_qrnn_drop(&job->zoneout, b, t);
-        job->kernels->zoneout(f, &drop, job->hidden);
+        struct qn_drop drop = qn_qrnn_drop(&job->zoneout, b, t, units);
+        job->kernels->zoneout(f, &drop, units.count);
     }
 }
 
-static void normalise(const struct qn_qrnn_job *job, float *gates, int b, int t)
+static void normalise(const struct qn_qrnn_job *job, int b, int t,
+                      struct qn_units units)
 {
+    float *gates = job->saved + qn_qrnn_row(job, b, t) * job->outputs;
     bool apart = job->layer->norm.raw.buffer;
-    qn_norm_row(&job->norm, gates, apart ? qn_qrnn_raw(job, b, t) : gates);
+    const float *a = apart ? qn_qrnn_raw(job, b, t) : gates;
+    struct qn_spans spans =
+        qn_qrnn_spans(job, units, job->outputs / job->hidden);
+    for (size_t i = 0; i < spans.n; i++)
+        qn_norm_row(&job->norm, gates, a, units.first + i * job->hidden,
+                    spans.length);
 }
 
-static void forward_step(const struct qn_qrnn_job *job, int b, int t)
+/* Pre-activations of the units become gates. */
+static void activate(const struct qn_qrnn_job *job, float *z,
+                     struct qn_units units)
 {
     const struct qn_kernels *k = job->kernels;
     const struct qn_qrnn *l = job->layer;
-    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t);
-    float *f = cell.gates + job->candidates;
-    float *out = qn_row(&l->out, b, t);
+    size_t dual = job->candidates / job->hidden;
+    size_t all = job->outputs / job->hidden;
+    float *f = z + job->candidates;
+    struct qn_spans spans = qn_qrnn_spans(job, units, dual);
+    for (size_t i = 0; i < spans.n; i++)
+        k->candidate[l->activation](z + i * job->hidden, l->alpha,
+                                    spans.length);
+    spans = qn_qrnn_spans(job, units, all - dual);
+    for (size_t i = 0; i < spans.n; i++)
+        k->sigmoid(f + i * job->hidden, spans.length);
+}
 
-    if (l->norm.on)
-        normalise(job, cell.gates, b, t);
-    k->candidate[l->activation](cell.gates, l->alpha, job->candidates);
-    k->sigmoid(f, job->outputs - job->candidates);
-    zone_out(job, f, b, t);
-    k->cell(out, &cell);
+static void forward_step(const struct qn_qrnn_job *job, int b, int t,
+                         struct qn_units units)
+{
+    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t, units);
+    float *out = qn_row(&job->layer->out, b, t) + units.first;
+
+    if (job->layer->norm.on)
+        normalise(job, b, t, units);
+    activate(job, cell.gates, units);
+    zone_out(job, cell.gates + job->candidates, b, t, units);
+    job->kernels->cell(out, &cell);
     if (job->dropout.on) {
-        struct qn_drop drop = qn_qrnn_drop(&job->dropout, b, t);
-        k->drop(out, out, &drop, job->hidden);
+        struct qn_drop drop = qn_qrnn_drop(&job->dropout, b, t, units);
+        job->kernels->drop(out, out, &drop, units.count);
     }
 }
 
 /* Behind the end of a sequence: c stays as it is. */
-static void masked_step(const struct qn_qrnn_job *job, int b, int t)
+static void masked_step(const struct qn_qrnn_job *job, int b, int t,
+                        struct qn_units units)
 {
-    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t);
-    memcpy(cell.c, cell.prev, job->hidden * sizeof *cell.c);
-    memset(qn_row(&job->layer->out, b, t), 0, job->hidden * sizeof(float));
+    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t, units);
+    float *out = qn_row(&job->layer->out, b, t) + units.first;
+    memcpy(cell.c, cell.prev, units.count * sizeof *cell.c);
+    memset(out, 0, units.count * sizeof *out);
 }
 
 static void forward_cells(const struct qn_qrnn_job *job,
-                          const struct qn_block *block)
+                          const struct qn_block *block, struct qn_units units)
 {
     for (int b = block->first; b < block->first + block->sequences; b++) {
         int real = qn_block_real(block, job->layer->n_real, b);
         for (int i = 0; i < real; i++)
-            forward_step(job, b, block->from + i);
+            forward_step(job, b, block->from + i, units);
         for (int i = real; i < block->steps; i++)
-            masked_step(job, b, block->from + i);
+            masked_step(job, b, block->from + i, units);
     }
 }
 
@@ -86,7 +111,7 @@ static void forward_slice(void *arg, int slice)
     for (int i = 0; i < n; i++) {
         struct qn_block block = qn_block_at(&job->batch, slice, i);
         forward_product(job, &block, slice);
-        forward_cells(job, &block);
+        forward_cells(job, &block, qn_qrnn_all_units(job));
     }
 }
 
@@ -100,11 +125,12 @@ static void forward_products(void *arg, int slice)
     }
 }
 
-static void forward_sequence(void *arg, int b)
+static void forward_recurrence(void *arg, int task)
 {
     const struct qn_qrnn_job *job = arg;
-    struct qn_block whole = {b, 1, 0, job->batch.steps};
-    forward_cells(job, &whole);
+    struct qn_block whole = {0, 1, 0, job->batch.steps};
+    struct qn_units units = qn_qrnn_recurrence(job, task, &whole.first);
+    forward_cells(job, &whole, units);
 }
 
 /* All products, then all cells. */
@@ -115,7 +141,7 @@ static void forward_apart(struct qn_pool *pool, struct qn_qrnn_job *job)
         qn_norm_finish(&job->norm);
         qn_norm_prepare(&job->norm);
     }
-    qn_pool_run(pool, job->batch.sequences, forward_sequence, job);
+    qn_pool_run(pool, qn_qrnn_n_recurrences(job), forward_recurrence, job);
 }
 
 void qn_cpu_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)

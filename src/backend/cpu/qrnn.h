@@ -36,8 +36,33 @@ float *qn_qrnn_task_work(const struct qn_qrnn_job *job, int task);
 size_t qn_qrnn_row(const struct qn_qrnn_job *job, int b, int t);
 /* The pre-activations of a step before they were normalised. */
 const float *qn_qrnn_raw(const struct qn_qrnn_job *job, int b, int t);
-/* The cell step (b, t), its pointers set. */
-struct qn_qrnn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t);
-struct qn_drop qn_qrnn_drop(const struct qn_mask *mask, int b, int t);
+
+/* Units [first, first + count) of a sequence: a recurrence does not mix units,
+ * so that several tasks can share it. */
+struct qn_units {
+    size_t first, count;
+};
+
+/* When a recurrence is a task of its own (qn_batch_by_time, and forward behind
+ * statistics of the batch): how many tasks there are, never more than slices
+ * where a task needs scratch, and what one of them takes: of sequence *b. */
+int qn_qrnn_n_recurrences(const struct qn_qrnn_job *job);
+struct qn_units qn_qrnn_recurrence(const struct qn_qrnn_job *job, int task,
+                                   int *b);
+struct qn_units qn_qrnn_all_units(const struct qn_qrnn_job *job);
+
+/* Where these units are in some blocks of G*H: 'n' spans of 'length', H from
+ * each other, all blocks in one when all units are taken. */
+struct qn_spans {
+    size_t n, length;
+};
+struct qn_spans qn_qrnn_spans(const struct qn_qrnn_job *job,
+                              struct qn_units units, size_t blocks);
+
+/* The cell step (b, t) of the units, its pointers set. */
+struct qn_qrnn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t,
+                                 struct qn_units units);
+struct qn_drop qn_qrnn_drop(const struct qn_mask *mask, int b, int t,
+                            struct qn_units units);
 
 #endif

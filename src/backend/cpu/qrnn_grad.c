@@ -3,7 +3,7 @@
  * The gradients of the pre-activations replace the gates in 'saved', and the
  * products of weight and input read them there, while a block of rows is in the
  * cache. When the batch has fewer sequences than slices, the recurrence runs
- * over a sequence a task, and products split by time.
+ * over sequences and units, and products split by time.
  *
  * With batch normalisation 'saved' first gets the gradients dy of what the
  * gates were made of. Those of the pre-activations want the means of dy and
@@ -44,58 +44,77 @@ static bool bias_of_each_step(const struct qn_qrnn_job *job)
     return !job->layer->norm.on && job->layer->bias_steps > 1;
 }
 
-static void take_sums(const struct qn_qrnn_job *job, const struct scratch *s,
-                      const float *dy, int b, int t)
+static struct qn_spans all_gates(const struct qn_qrnn_job *job,
+                                 struct qn_units units)
 {
-    if (job->layer->norm.on)
-        qn_norm_row_sums(&job->norm, s->sums, dy, qn_qrnn_raw(job, b, t));
-    else
-        job->kernels->add(s->sums + qn_product_bias_at(&job->product, t), dy,
-                          job->outputs);
+    return qn_qrnn_spans(job, units, job->outputs / job->hidden);
+}
+
+static void take_sums(const struct qn_qrnn_job *job, const struct scratch *s,
+                      int b, int t, struct qn_units units)
+{
+    const float *dy = job->saved + qn_qrnn_row(job, b, t) * job->outputs;
+    struct qn_spans spans = all_gates(job, units);
+    for (size_t i = 0; i < spans.n; i++) {
+        size_t at = units.first + i * job->hidden;
+        if (job->layer->norm.on)
+            qn_norm_row_sums(&job->norm, s->sums, dy, qn_qrnn_raw(job, b, t),
+                             at, spans.length);
+        else
+            job->kernels->add(s->sums + qn_product_bias_at(&job->product, t) +
+                                  at,
+                              dy + at, spans.length);
+    }
 }
 
 static void backward_step(const struct qn_qrnn_job *job,
-                          const struct scratch *s, int b, int t)
+                          const struct scratch *s, int b, int t,
+                          struct qn_units units)
 {
     const struct qn_kernels *k = job->kernels;
     const struct qn_qrnn *l = job->layer;
-    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t);
-    const float *dh = qn_row(&job->grad->d_out, b, t);
+    struct qn_qrnn_cell cell = qn_qrnn_cell(job, b, t, units);
+    const float *dh = qn_row(&job->grad->d_out, b, t) + units.first;
     if (job->dropout.on) {
-        struct qn_drop drop = qn_qrnn_drop(&job->dropout, b, t);
-        k->drop(s->dh, dh, &drop, job->hidden);
+        struct qn_drop drop = qn_qrnn_drop(&job->dropout, b, t, units);
+        k->drop(s->dh, dh, &drop, units.count);
         dh = s->dh;
     }
     /* Where zoneout kept the cell f is 1: its own gradient f (1 - f) and the
      * share 1 - f of z vanish without the mask. */
     k->cell_grad(s->dc, s->dz, dh, &cell);
     k->candidate_grad[l->activation](cell.gates, s->dz, 1.0f, l->alpha,
-                                     job->hidden);
+                                     units.count);
     if (cell.dual)
         k->candidate_grad[l->activation](cell.gates + job->hidden, s->dz, -1.0f,
-                                         l->alpha, job->hidden);
-    take_sums(job, s, cell.gates, b, t);
+                                         l->alpha, units.count);
+    take_sums(job, s, b, t, units);
 }
 
 /* Products of several sequences at once read all their rows. */
 static void clear_masked(const struct qn_qrnn_job *job,
-                         const struct qn_block *block, int b, int real)
+                         const struct qn_block *block, int b, int real,
+                         struct qn_units units)
 {
-    float *gates =
-        job->saved + qn_qrnn_row(job, b, block->from + real) * job->outputs;
-    size_t rows = (size_t)(block->steps - real);
-    memset(gates, 0, rows * job->outputs * sizeof *gates);
+    struct qn_spans spans = all_gates(job, units);
+    for (int i = real; i < block->steps; i++) {
+        size_t row = qn_qrnn_row(job, b, block->from + i);
+        float *gates = job->saved + row * job->outputs + units.first;
+        for (size_t j = 0; j < spans.n; j++)
+            memset(gates + j * job->hidden, 0, spans.length * sizeof *gates);
+    }
 }
 
 /* The steps of sequence b in the block, last first. Blocks of one sequence come
  * in that order too, with dc handed on between them. */
 static void backward_sequence_part(const struct qn_qrnn_job *job,
                                    const struct qn_block *block,
-                                   const struct scratch *s, int b)
+                                   const struct scratch *s, int b,
+                                   struct qn_units units)
 {
     const struct qn_qrnn_grad *g = job->grad;
-    size_t bytes = job->hidden * sizeof(float);
-    size_t at = (size_t)b * job->hidden;
+    size_t bytes = units.count * sizeof(float);
+    size_t at = (size_t)b * job->hidden + units.first;
     int real = qn_block_real(block, job->layer->n_real, b);
     if (block->from + block->steps == job->batch.steps) {
         if (g->d_last_c.buffer)
@@ -103,28 +122,43 @@ static void backward_sequence_part(const struct qn_qrnn_job *job,
         else
             memset(s->dc, 0, bytes);
     }
-    clear_masked(job, block, b, real);
+    clear_masked(job, block, b, real, units);
     for (int i = real - 1; i >= 0; i--)
-        backward_step(job, s, b, block->from + i);
+        backward_step(job, s, b, block->from + i, units);
     if (block->from == 0 && g->d_c0.buffer)
         memcpy(qn_floats(g->d_c0) + at, s->dc, bytes);
 }
 
+/* Add the sums of a block to part 'part' of them. */
+static void hand_over_sums(const struct qn_qrnn_job *job, const float *sums,
+                           int part, struct qn_units units)
+{
+    struct qn_spans spans = all_gates(job, units);
+    for (size_t i = 0; i < spans.n; i++) {
+        size_t at = units.first + i * job->hidden;
+        if (job->layer->norm.on)
+            qn_norm_add_sums(&job->norm, part, sums, at, spans.length);
+        else
+            job->kernels->add(qn_partials_bias(&job->partials, part) + at,
+                              sums + at, spans.length);
+    }
+}
+
+/* With the scratch of a task; the sums are those of a slice, or of a sequence
+ * when tasks share it. */
 static void backward_cells(const struct qn_qrnn_job *job,
-                           const struct qn_block *block, int task)
+                           const struct qn_block *block, int task, int part,
+                           struct qn_units units)
 {
     struct scratch s = scratch_of(job, task);
     if (bias_of_each_step(job))
-        s.sums = qn_partials_bias(&job->partials, task);
+        s.sums = qn_partials_bias(&job->partials, part);
     else
         memset(s.sums, 0, n_sums(job) * sizeof *s.sums);
     for (int b = block->first; b < block->first + block->sequences; b++)
-        backward_sequence_part(job, block, &s, b);
-    if (job->layer->norm.on)
-        qn_norm_add_sums(&job->norm, task, s.sums);
-    else if (!bias_of_each_step(job))
-        job->kernels->add(qn_partials_bias(&job->partials, task), s.sums,
-                          job->outputs);
+        backward_sequence_part(job, block, &s, b, units);
+    if (!bias_of_each_step(job))
+        hand_over_sums(job, s.sums, part, units);
 }
 
 static void backward_products(const struct qn_qrnn_job *job,
@@ -150,7 +184,7 @@ static void backward_blocks(const struct qn_qrnn_job *job, int slice,
     for (int i = n - 1; i >= 0; i--) {
         struct qn_block block = qn_block_at(&job->batch, slice, i);
         if (stages & CELLS)
-            backward_cells(job, &block, slice);
+            backward_cells(job, &block, slice, slice, qn_qrnn_all_units(job));
         if (stages & NORM)
             qn_norm_block_grad(&job->norm, job->saved, &block);
         if (stages & PRODUCTS)
@@ -183,11 +217,12 @@ static void backward_slice_rest(void *arg, int slice)
     backward_blocks(arg, slice, NORM | PRODUCTS);
 }
 
-static void backward_sequence(void *arg, int b)
+static void backward_recurrence(void *arg, int task)
 {
     const struct qn_qrnn_job *job = arg;
-    struct qn_block whole = {b, 1, 0, job->batch.steps};
-    backward_cells(job, &whole, b);
+    struct qn_block whole = {0, 1, 0, job->batch.steps};
+    struct qn_units units = qn_qrnn_recurrence(job, task, &whole.first);
+    backward_cells(job, &whole, task, whole.first, units);
 }
 
 /* Split by time, the input's gradient reads rows of the next slice: those must
@@ -203,7 +238,7 @@ static void backward(struct qn_pool *pool, struct qn_qrnn_job *job)
         return;
     }
     if (by_time)
-        qn_pool_run(pool, job->batch.sequences, backward_sequence, job);
+        qn_pool_run(pool, qn_qrnn_n_recurrences(job), backward_recurrence, job);
     else
         qn_pool_run(pool, slices, backward_slice_cells, job);
     if (norm)

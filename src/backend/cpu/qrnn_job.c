@@ -5,6 +5,9 @@
  * noise, 200 lose 5 %), few enough for the second-level cache to help. */
 #define BLOCK_ROWS 400
 
+/* Fewer units than these are not worth a task. */
+#define LEAST_UNITS 32
+
 /* Biases, or, with norm, gain and shift: floats of their gradient's scratch in
  * a task. A bias of each step is summed where it stays. */
 static size_t sums_work(const struct qn_qrnn_job *job)
@@ -107,27 +110,73 @@ const float *qn_qrnn_raw(const struct qn_qrnn_job *job, int b, int t)
            qn_qrnn_row(job, b, t) * job->outputs;
 }
 
-struct qn_qrnn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t)
+struct qn_units qn_qrnn_all_units(const struct qn_qrnn_job *job)
+{
+    struct qn_units all = {0, job->hidden};
+    return all;
+}
+
+/* Tasks that share a sequence. */
+static int n_shares(const struct qn_qrnn_job *job)
+{
+    int most = (int)(job->hidden / LEAST_UNITS);
+    int n = job->batch.slices / job->batch.sequences;
+    n = n < most ? n : most;
+    return n > 1 ? n : 1;
+}
+
+int qn_qrnn_n_recurrences(const struct qn_qrnn_job *job)
+{
+    return job->batch.sequences * n_shares(job);
+}
+
+struct qn_units qn_qrnn_recurrence(const struct qn_qrnn_job *job, int task,
+                                   int *b)
+{
+    int shares = n_shares(job);
+    int hidden = (int)job->hidden;
+    int share = task % shares;
+    *b = task / shares;
+    int first = qn_split(hidden, shares, share);
+    int end = qn_split(hidden, shares, share + 1);
+    struct qn_units units = {(size_t)first, (size_t)(end - first)};
+    return units;
+}
+
+struct qn_spans qn_qrnn_spans(const struct qn_qrnn_job *job,
+                              struct qn_units units, size_t blocks)
+{
+    bool all = units.count == job->hidden;
+    struct qn_spans spans = {all ? 1 : blocks,
+                             all ? blocks * job->hidden : units.count};
+    return spans;
+}
+
+struct qn_qrnn_cell qn_qrnn_cell(const struct qn_qrnn_job *job, int b, int t,
+                                 struct qn_units units)
 {
     const struct qn_qrnn *l = job->layer;
-    float *cells = qn_floats(l->cells);
+    float *cells = qn_floats(l->cells) + units.first;
+    const float *c0 = qn_floats(l->c0) + units.first;
     size_t row = qn_qrnn_row(job, b, t);
     size_t at = row * job->hidden;
     struct qn_qrnn_cell cell = {
         .pooling = l->pooling,
         .dual = job->candidates > job->hidden,
         .hidden = job->hidden,
-        .gates = job->saved + row * job->outputs,
-        .prev = t > 0 ? cells + at - job->hidden
-                      : qn_floats(l->c0) + (size_t)b * job->hidden,
+        .count = units.count,
+        .gates = job->saved + row * job->outputs + units.first,
+        .prev = t > 0 ? cells + at - job->hidden : c0 + (size_t)b * job->hidden,
         .c = cells + at,
     };
     return cell;
 }
 
-struct qn_drop qn_qrnn_drop(const struct qn_mask *mask, int b, int t)
+struct qn_drop qn_qrnn_drop(const struct qn_mask *mask, int b, int t,
+                            struct qn_units units)
 {
     struct qn_drop drop = {.row = qn_mask_row(mask, b, t),
+                           .first = (uint32_t)units.first,
                            .threshold = mask->threshold,
                            .scale = mask->scale};
     return drop;
