@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void commas_and_nesting_are_kept(void **state)
@@ -93,6 +95,30 @@ static void numbers_are_exact_and_never_nan(void **state)
     qn_json_free(&j);
 }
 
+static void check_whole(int64_t v)
+{
+    char want[32];
+    (void)snprintf(want, sizeof want, "%" PRId64, v);
+    struct qn_json j = {0};
+    qn_json_int(&j, v);
+    assert_string_equal(j.text.text, want);
+    qn_json_free(&j);
+}
+
+static void whole_numbers_are_written_as_printf_does(void **state)
+{
+    (void)state;
+    check_whole(0);
+    check_whole(INT64_MAX);
+    check_whole(INT64_MIN);
+    for (int64_t v = 1; v < INT64_MAX / 10; v *= 10) {
+        check_whole(v - 1);
+        check_whole(v);
+        check_whole(-v);
+        check_whole(1 - v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +126,7 @@ int main(void)
         cmocka_unit_test(any_text_survives),
         cmocka_unit_test(bytes_that_are_not_text_become_the_replacement),
         cmocka_unit_test(numbers_are_exact_and_never_nan),
+        cmocka_unit_test(whole_numbers_are_written_as_printf_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
