@@ -5,6 +5,8 @@
  * integers: their sums do not depend on the split. */
 #include "backend/private.h"
 
+#include <string.h>
+
 /* B*T rows somewhere: row t of sequence b begins at first + b * seq_pitch + t *
  * row_pitch. first NULL: absent. */
 struct operand {
@@ -28,10 +30,11 @@ struct count_job {
 
 /* Values on their way into a histogram, which takes many at a time faster than
  * a short row. */
+#define PENDING ((size_t)2048)
 struct pending {
     struct qn_hist *hist;
     size_t count;
-    float value[2048];
+    float value[PENDING];
 };
 
 static void flush(struct pending *pending)
@@ -47,18 +50,54 @@ static const float *operand_row(const struct operand *o, int b, int t)
                : NULL;
 }
 
+/* value = (of - minus) * times; 'value' may be none of the others. */
+static void make_values(float *restrict value, const float *of,
+                        const float *minus, const float *times, size_t n)
+{
+    if (minus)
+        for (size_t j = 0; j < n; j++)
+            value[j] = of[j] - minus[j];
+    else
+        memcpy(value, of, n * sizeof *value);
+    for (size_t j = 0; times && j < n; j++)
+        value[j] *= times[j];
+}
+
 static void count_row(struct pending *pending, const struct quantity *q, int b,
                       int t)
 {
     const float *of = operand_row(&q->of, b, t);
     const float *minus = operand_row(&q->minus, b, t);
     const float *times = operand_row(&q->times, b, t);
-    for (size_t j = 0; j < q->width; j++) {
-        float value = minus ? of[j] - minus[j] : of[j];
-        pending->value[pending->count++] = times ? value * times[j] : value;
-        if (pending->count == sizeof pending->value / sizeof *pending->value)
+    for (size_t j = 0; j < q->width;) {
+        size_t room = PENDING - pending->count;
+        size_t n = q->width - j < room ? q->width - j : room;
+        make_values(pending->value + pending->count, of + j,
+                    minus ? minus + j : NULL, times ? times + j : NULL, n);
+        pending->count += n;
+        j += n;
+        if (pending->count == PENDING)
             flush(pending);
     }
+}
+
+/* Are the values there as they are, those of a sequence one after the other? */
+static bool is_plain(const struct quantity *q)
+{
+    return !q->minus.first && !q->times.first && q->of.row_pitch == q->width;
+}
+
+/* Rows [from, end) of sequence b. */
+static void count_rows(struct pending *pending, const struct quantity *q, int b,
+                       int from, int end)
+{
+    if (is_plain(q)) {
+        qn_hist_add(pending->hist, operand_row(&q->of, b, from),
+                    (size_t)(end - from) * q->width);
+        return;
+    }
+    for (int t = from; t < end; t++)
+        count_row(pending, q, b, t);
 }
 
 static void count_task(void *arg, int task)
@@ -69,10 +108,15 @@ static void count_task(void *arg, int task)
     int end = qn_split(rows, job->host->slices, task + 1);
     struct pending pending = {.hist = &job->host->hists[task]};
     qn_hist_init(pending.hist, job->threshold);
-    for (int i = qn_split(rows, job->host->slices, task); i < end; i++) {
-        int b = i / q->steps, t = i % q->steps;
-        if (!job->n_real || t < job->n_real[b])
-            count_row(&pending, q, b, t);
+    for (int i = qn_split(rows, job->host->slices, task); i < end;) {
+        int b = i / q->steps;
+        int from = i % q->steps;
+        int here = q->steps - from < end - i ? q->steps - from : end - i;
+        int real = qn_real_steps(job->n_real, b, q->steps);
+        if (from < real)
+            count_rows(&pending, q, b, from,
+                       from + here < real ? from + here : real);
+        i += here;
     }
     flush(&pending);
 }
