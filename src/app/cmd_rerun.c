@@ -45,7 +45,7 @@ static bool was_wanted(const struct qn_args *args,
 {
     for (size_t i = 0; i < c->n; i++) {
         const char *key = c->difference[i].what;
-        size_t len = strlen(key);
+        size_t len = strcspn(key, " "); /* "optim.lr after step 7" as well */
         for (int a = 0; a < args->n_assignments && !is_idle(key); a++) {
             if (strncmp(args->assignments[a], key, len) == 0 &&
                 args->assignments[a][len] == '=') {

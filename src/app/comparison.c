@@ -105,6 +105,7 @@ static void print_differences(struct qn_out *out, const struct qn_comparison *c)
         qn_str_add(&s, " then, ");
         add_value(&s, d->now);
         qn_str_add(&s, " now");
+        qn_blunt_controls(s.text); /* keys come from the folders as well */
         (void)qn_out_line(out, s.text);
         qn_str_free(&s);
     }

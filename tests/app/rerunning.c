@@ -109,6 +109,18 @@ static void a_setting_changed_by_hand_is_named_and_no_failure(void **state)
     assert_same(c, 5, 5);
 }
 
+/* The value is the one it began with, but what was set later is not made. */
+static void so_is_one_that_was_changed_while_it_trained(void **state)
+{
+    (void)state;
+    free(quern_out("train " TINY "steps=5 name=a"));
+    free(quern_out("resume a steps=10 optim.lr=0.03"));
+    json_t *c = rerun("a optim.lr=0.01", 0);
+    assert_false(is_true(c, "same"));
+    assert_non_null(difference(c, "optim.lr after step 5"));
+    json_decref(c);
+}
+
 static void one_byte_of_the_data_is_named_and_a_failure(void **state)
 {
     (void)state;
@@ -343,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SHELL(an_undisturbed_rerun_comes_out_the_same),
         WITH_SHELL(a_setting_changed_by_hand_is_named_and_no_failure),
+        WITH_SHELL(so_is_one_that_was_changed_while_it_trained),
         WITH_SHELL(one_byte_of_the_data_is_named_and_a_failure),
         WITH_SHELL(without_the_data_there_is_no_rerun),
         WITH_SHELL(another_kernel_of_openblas_is_named),

@@ -357,7 +357,7 @@ static void a_loss_that_is_not_finite_ends_with_a_failure(void **state)
     outcome_free(&o);
 }
 
-/* Every line of text that is an event of this name. */
+/* The first line of text that is an event of this name. */
 static json_t *find_event(char *text, const char *name)
 {
     json_t *found = NULL;
