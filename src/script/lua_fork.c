@@ -12,11 +12,11 @@
 static void check_from(lua_State *L, char *out, size_t size)
 {
     static const char *const names[] = {"best", "last", "last_good"};
-    int type = lua_getfield(L, 2, "from");
+    int type = lua_getfield(L, 2, "from"), whole = 0;
+    lua_Integer step = lua_tointegerx(L, -1, &whole);
     (void)snprintf(out, size, "last");
-    if (type == LUA_TNUMBER && lua_isinteger(L, -1) &&
-        lua_tointeger(L, -1) >= 0) {
-        (void)snprintf(out, size, "%lld", (long long)lua_tointeger(L, -1));
+    if (type == LUA_TNUMBER && whole && step >= 0) {
+        (void)snprintf(out, size, "%lld", (long long)step);
         type = LUA_TNIL;
     }
     for (size_t i = 0; i < 3 && type == LUA_TSTRING; i++) {

@@ -19,6 +19,9 @@ assert(fork.loss == base.loss)
 local loss = fork:metric("train.loss")
 assert(#loss == 12 and loss[1].step == 9)
 
+-- A number that is a whole one is a step, as for run:measure.
+assert(base:fork{ from = 16 / 2 }.step == 8)
+
 -- The last checkpoint, if nothing is said; a done run needs more to do.
 assert(code(base:fork()) == "state")
 assert(message(base:fork()):find("a larger steps or epochs", 1, true))
@@ -49,6 +52,8 @@ local function raises(options, text)
 end
 raises({ from = "worst" }, "from: must be best, last, last_good or a step")
 raises({ from = 1.5 }, "from: must be")
+raises({ from = -4 }, "from: must be")
+raises({ from = "8" }, "from: must be")
 raises({ from = 8, preset = "demo" }, "preset: a fork has the settings")
 raises({ from = 8, batch = 2 }, "batch is 4 and stays")
 raises({ from = 8, optim = { lr = -1 }, seq = 4 }, "seq is 8 and stays")
