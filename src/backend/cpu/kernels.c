@@ -348,6 +348,7 @@ static float max(const float *x, size_t n)
         lane[l] = x[0];
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
+#pragma omp simd
         for (size_t l = 0; l < LANES; l++)
             lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l];
     float m = lane[0];
