@@ -71,8 +71,10 @@ static void candidate_relu_grad(float *restrict z, const float *restrict dz,
                                 float sign, float alpha, size_t n)
 {
     (void)alpha;
-    for (size_t i = 0; i < n; i++)
-        z[i] = z[i] > 0.0f ? settled(sign * dz[i]) : 0.0f;
+    for (size_t i = 0; i < n; i++) {
+        float through = settled(sign * dz[i]); /* as in dropped() below */
+        z[i] = z[i] > 0.0f ? through : 0.0f;
+    }
 }
 
 static void candidate_elu_grad(float *restrict z, const float *restrict dz,
@@ -238,32 +240,42 @@ static void lstm_cell_grad(float *restrict dc, const float *restrict dh,
     }
 }
 
-/* Neither is restrict: x may be y, which a loop over equal indices allows. */
+/* Element j of a row that is dropped or kept. Choosing after the product lets
+ * the compiler load all of x: loads under a mask are several times as slow. */
+static inline float dropped(float x, const struct qn_drop *d, int j)
+{
+    float kept = x * d->scale;
+    uint32_t bits = qn_rng_bits(d->row, d->first + (uint32_t)j);
+    return bits >= d->threshold ? kept : 0.0f;
+}
+
+/* Neither is restrict: x may be y, which a loop over equal indices allows. The
+ * index is as wide as the bits that are made of it. */
 static void drop(float *y, const float *x, const struct qn_drop *d, size_t n)
 {
     const struct qn_drop k = *d;
+    const int end = (int)n;
 #pragma omp simd
-    for (size_t j = 0; j < n; j++) {
-        uint32_t bits = qn_rng_bits(k.row, k.first + (uint32_t)j);
-        y[j] = bits >= k.threshold ? x[j] * k.scale : 0.0f;
-    }
+    for (int j = 0; j < end; j++)
+        y[j] = dropped(x[j], &k, j);
 }
 
 static void drop_add(float *restrict y, const float *restrict x,
                      const struct qn_drop *d, size_t n)
 {
     const struct qn_drop k = *d;
-    for (size_t j = 0; j < n; j++) {
-        uint32_t bits = qn_rng_bits(k.row, k.first + (uint32_t)j);
-        y[j] += bits >= k.threshold ? x[j] * k.scale : 0.0f;
-    }
+    const int end = (int)n;
+#pragma omp simd
+    for (int j = 0; j < end; j++)
+        y[j] += dropped(x[j], &k, j);
 }
 
 static void zoneout(float *f, const struct qn_drop *d, size_t n)
 {
     const struct qn_drop k = *d;
+    const int end = (int)n;
 #pragma omp simd
-    for (size_t j = 0; j < n; j++) {
+    for (int j = 0; j < end; j++) {
         uint32_t bits = qn_rng_bits(k.row, k.first + (uint32_t)j);
         f[j] = bits >= k.threshold ? f[j] : 1.0f;
     }
