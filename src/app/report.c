@@ -282,6 +282,16 @@ struct qn_sink qn_report_sink(struct qn_report *r)
         .user = r, .step = take_step, .stats = take_stats, .note = take_note};
 }
 
+/* "memory: 812 MB: activations 500 MB, ..." */
+static void say_memory(struct qn_report *r, const struct qn_trainer *t)
+{
+    struct qn_str s = {0};
+    qn_str_add(&s, "memory: ");
+    qn_trainer_memory_text(t, false, &s);
+    (void)qn_out_line(&r->out, s.text);
+    qn_str_free(&s);
+}
+
 void qn_report_start(struct qn_report *r, const struct qn_trainer *t,
                      bool resumed)
 {
@@ -296,10 +306,12 @@ void qn_report_start(struct qn_report *r, const struct qn_trainer *t,
                            resumed ? "going on with run" : "run",
                            qn_trainer_id(t), (long long)total,
                            total == 1 ? "" : "s", qn_trainer_dir(t));
+        say_memory(r, t);
     } else {
         struct qn_json *j = begin_event(r, "start");
         qn_json_kstring(j, "run", qn_trainer_id(t));
         qn_json_kstring(j, "dir", qn_trainer_dir(t));
+        qn_json_kint(j, "memory", (int64_t)qn_trainer_memory(t));
         end_event(r);
     }
     (void)qn_out_text(&r->out, r->held.text, r->held.len);

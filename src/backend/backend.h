@@ -219,6 +219,10 @@ struct qn_backend_ops {
      * when they cannot be had. */
     struct qn_buffer *(*alloc)(struct qn_backend *be, size_t count);
     void (*release)(struct qn_backend *be, struct qn_buffer *buffer);
+    /* Take so many bytes of workspace at once, before there is work: it then
+     * does not grow with the first layer that wants more, or with a segment of
+     * another length. False: they cannot be had. */
+    bool (*reserve)(struct qn_backend *be, size_t bytes);
     void (*write)(struct qn_backend *be, struct qn_tensor dst, const void *src);
     enum qn_status (*read)(struct qn_backend *be, struct qn_tensor src,
                            void *dst, struct qn_err *err);

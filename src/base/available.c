@@ -128,3 +128,16 @@ size_t qn_mem_available(void)
     }
     return room < SIZE_MAX ? (size_t)room : SIZE_MAX;
 }
+
+bool qn_mem_resident(size_t *now, size_t *most)
+{
+    static const char status[] = "/proc/self/status";
+    uint64_t now_kib, most_kib;
+    if (!read_number(status, "VmRSS:", &now_kib) ||
+        !read_number(status, "VmHWM:", &most_kib)) {
+        return false;
+    }
+    *now = (size_t)now_kib * 1024;
+    *most = (size_t)most_kib * 1024;
+    return true;
+}

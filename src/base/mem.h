@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,10 @@ void *qn_try_big(size_t n, size_t size);
 /* Bytes of memory this process may still take, as the kernel and cgroup limits
  * say; SIZE_MAX when unknown. */
 size_t qn_mem_available(void);
+
+/* Bytes of main memory that this process holds, and the most that it ever held;
+ * false where the system does not say. */
+bool qn_mem_resident(size_t *now, size_t *most);
 
 /* "3.1 GB", "640 kB" (powers of 1000) into buf; returns buf. */
 const char *qn_format_bytes(char *buf, size_t size, double bytes);

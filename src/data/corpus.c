@@ -424,3 +424,26 @@ const float *qn_corpus_vectors(const struct qn_corpus *c)
 {
     return c->vectors;
 }
+
+void qn_corpus_drop_vectors(struct qn_corpus *c)
+{
+    free(c->vectors);
+    c->vectors = NULL;
+    c->n_vectors = 0;
+}
+
+size_t qn_corpus_vectors_bytes(const struct qn_corpus *c)
+{
+    return c->n_vectors * sizeof *c->vectors;
+}
+
+size_t qn_corpus_bytes(const struct qn_corpus *c)
+{
+    size_t bytes = qn_corpus_vectors_bytes(c);
+    for (int i = 0; i < QN_N_SPLITS; i++) {
+        size_t n = c->documents[i].n;
+        bytes += c->n[i] * sizeof *c->ids[i];
+        bytes += n * (sizeof *c->start[i] + sizeof *c->label[i]);
+    }
+    return bytes;
+}

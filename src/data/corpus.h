@@ -86,6 +86,13 @@ const struct qn_documents *qn_corpus_documents(const struct qn_corpus *c,
 /* The vectors read from 'vectors', [vocabulary, vector_width] in order of ids;
  * NULL when none were. */
 const float *qn_corpus_vectors(const struct qn_corpus *c);
+/* Free them, once somebody else has them. */
+void qn_corpus_drop_vectors(struct qn_corpus *c);
+/* What the corpus holds, the vocabulary aside, and what of that the vectors
+ * are.
+ */
+size_t qn_corpus_bytes(const struct qn_corpus *c);
+size_t qn_corpus_vectors_bytes(const struct qn_corpus *c);
 
 /* SHA-256 of the file a split came from, decompressed and before data.lower, as
  * hex; a cut split has train's, a folder's is of its documents in the order of

@@ -127,6 +127,7 @@ static enum qn_status take_vectors(struct reading *r, struct qn_err *err)
         return status;
     }
     int n = qn_words_size(found);
+    r->c->n_vectors = (size_t)n * (size_t)spec->vector_width;
     for (int id = 0; id < n; id++) {
         size_t len;
         const char *word = qn_words_get(found, id, &len);

@@ -15,7 +15,8 @@ struct qn_corpus {
     struct qn_documents documents[QN_N_SPLITS];
     size_t *start[QN_N_SPLITS];
     int32_t *label[QN_N_SPLITS];
-    float *vectors; /* [vocabulary, vector_width], or NULL */
+    float *vectors; /* [n_vectors] = [vocabulary, vector_width], or NULL */
+    size_t n_vectors;
 };
 
 /* Whether a name is given, a path of this split is. */

@@ -157,6 +157,16 @@ static void copy_facts(struct lab_run *run, const struct qn_trainer *t)
     run->rate = run->rate_time = 0;
 }
 
+/* What it takes, before it takes it. */
+static void tell_memory(const struct qn_lab *lab, const struct qn_trainer *t)
+{
+    struct qn_str s = {0};
+    qn_trainer_memory_text(t, true, &s);
+    qn_log_write(lab->env.log, QN_LOG_INFO, "%s takes %s of memory",
+                 qn_trainer_id(t), s.text);
+    qn_str_free(&s);
+}
+
 /* A row and a thread for the trainer of a new run; both are taken. */
 static enum qn_status start_new(struct qn_lab *lab, struct qn_trainer *t,
                                 struct qn_outlet *outlet, bool hold,
@@ -165,6 +175,7 @@ static enum qn_status start_new(struct qn_lab *lab, struct qn_trainer *t,
     struct lab_run *run =
         qn_lab_add_run(lab, qn_trainer_dir(t), qn_trainer_spec(t));
     copy_facts(run, t);
+    tell_memory(lab, t);
     enum qn_status status = qn_worker_start(t, outlet, hold, &run->worker, err);
     if (status != QN_OK) {
         qn_trainer_free(t);
@@ -242,6 +253,7 @@ static enum qn_status start_resumed(struct qn_lab *lab, struct qn_trainer *t,
     if (status != QN_OK) {
         return status;
     }
+    tell_memory(lab, t);
     status = qn_worker_start(t, outlet, false, &run->worker, err);
     run->state = status == QN_OK ? QN_LAB_RUNNING : QN_LAB_STOPPED;
     if (status == QN_OK) {

@@ -32,25 +32,18 @@ static void swap_inner(float *to, const float *from, const size_t dim[3])
     }
 }
 
+/* Whether files have it in another order; a window of one step is the same in
+ * both. */
+static bool is_turned(const struct qn_param *p)
+{
+    return p->n_dims == 3 && p->dim[1] > 1 && p->dim[2] > 1;
+}
+
 static void to_file_order(const struct qn_param *p, float *to,
                           const float *from)
 {
-    if (p->n_dims == 3) {
-        const size_t memory[3] = {p->dim[0], p->dim[2], p->dim[1]};
-        swap_inner(to, from, memory);
-    } else {
-        memcpy(to, from, p->count * sizeof *to);
-    }
-}
-
-static void to_memory_order(const struct qn_param *p, float *to,
-                            const float *from)
-{
-    if (p->n_dims == 3) {
-        swap_inner(to, from, p->dim);
-    } else {
-        memcpy(to, from, p->count * sizeof *to);
-    }
+    const size_t memory[3] = {p->dim[0], p->dim[2], p->dim[1]};
+    swap_inner(to, from, memory);
 }
 
 static enum qn_status no_room(const char *what, size_t floats,
@@ -85,32 +78,28 @@ static float *zeros_for_twins(const struct qn_param_list *params)
     return most > 0 ? qn_xcalloc(most, sizeof(float)) : NULL;
 }
 
-static enum qn_status write_tensors(const struct qn_param_list *params,
-                                    const float *weights, const char *path,
-                                    struct qn_err *err)
+/* Weights on the host. Those that files have in another order stand there a
+ * second time, in that one. */
+struct qn_weights_copy {
+    struct qn_param_list params; /* as the model has them */
+    float *memory;               /* [params.count] */
+    float *turned;               /* [n_turned], one after the other */
+};
+
+static size_t n_turned(const struct qn_param_list *params)
 {
-    float *zeros = zeros_for_twins(params);
-    struct qn_st_tensor *tensors =
-        qn_xcalloc(2 * (size_t)params->n, sizeof *tensors);
     size_t n = 0;
     for (int i = 0; i < params->n; i++) {
         const struct qn_param *p = &params->items[i];
-        tensors[n++] = stored(p, p->name, weights + p->offset);
-        if (p->twin[0] != '\0') {
-            tensors[n++] = stored(p, p->twin, zeros);
-        }
+        n = qn_size_add(n, is_turned(p) ? p->count : 0);
     }
-    enum qn_status status = qn_st_write(path, tensors, n, NULL, 0, err);
-    free(tensors);
-    free(zeros);
-    return status;
+    return n;
 }
 
-/* Weights on the host, in the order of memory and of files. */
-struct qn_weights_copy {
-    struct qn_param_list params; /* as the model has them */
-    float *memory, *file;        /* [params.count] */
-};
+size_t qn_weights_copy_size(const struct qn_param_list *params)
+{
+    return qn_size_add(params->count, n_turned(params));
+}
 
 enum qn_status qn_weights_copy_new(const struct qn_model *m,
                                    struct qn_weights_copy **out,
@@ -121,10 +110,11 @@ enum qn_status qn_weights_copy_new(const struct qn_model *m,
     qn_param_list_init(&c->params, &m->spec, m->vocab);
     QN_ASSERT(c->params.count == count);
     c->memory = qn_try_big(count, sizeof *c->memory);
-    c->file = qn_try_big(count, sizeof *c->file);
-    if (c->memory == NULL || c->file == NULL) {
+    c->turned = qn_try_big(n_turned(&c->params), sizeof *c->turned);
+    if (c->memory == NULL || c->turned == NULL) {
+        size_t size = qn_weights_copy_size(&c->params);
         qn_weights_copy_free(c);
-        return no_room("weights", qn_size_mul(2, count), err);
+        return no_room("weights", size, err);
     }
     *out = c;
     return QN_OK;
@@ -135,7 +125,7 @@ void qn_weights_copy_free(struct qn_weights_copy *c)
     if (c == NULL) {
         return;
     }
-    free(c->file);
+    free(c->turned);
     free(c->memory);
     qn_param_list_fini(&c->params);
     free(c);
@@ -148,14 +138,39 @@ enum qn_status qn_weights_copy_take(struct qn_weights_copy *c,
     return m->be->ops->read(m->be, m->weights, c->memory, err);
 }
 
+/* The weights in the order of files: all that is turned is turned now. */
+static enum qn_status write_tensors(const struct qn_weights_copy *c,
+                                    const char *path, struct qn_err *err)
+{
+    const struct qn_param_list *params = &c->params;
+    float *turned = c->turned;
+    float *zeros = zeros_for_twins(params);
+    struct qn_st_tensor *tensors =
+        qn_xcalloc(2 * (size_t)params->n, sizeof *tensors);
+    size_t n = 0;
+    for (int i = 0; i < params->n; i++) {
+        const struct qn_param *p = &params->items[i];
+        const float *weights = c->memory + p->offset;
+        if (is_turned(p)) {
+            to_file_order(p, turned, weights);
+            weights = turned;
+            turned += p->count;
+        }
+        tensors[n++] = stored(p, p->name, weights);
+        if (p->twin[0] != '\0') {
+            tensors[n++] = stored(p, p->twin, zeros);
+        }
+    }
+    enum qn_status status = qn_st_write(path, tensors, n, NULL, 0, err);
+    free(tensors);
+    free(zeros);
+    return status;
+}
+
 enum qn_status qn_weights_copy_write(struct qn_weights_copy *c,
                                      const char *path, struct qn_err *err)
 {
-    for (int i = 0; i < c->params.n; i++) {
-        const struct qn_param *p = &c->params.items[i];
-        to_file_order(p, c->file + p->offset, c->memory + p->offset);
-    }
-    return write_tensors(&c->params, c->file, path, err);
+    return write_tensors(c, path, err);
 }
 
 enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
@@ -280,28 +295,81 @@ static void take_values(const struct qn_param *p, const struct qn_st_file *file,
     }
 }
 
-/* All weights of a file that fits, in one write. */
+size_t qn_checkpoint_load_size(const struct qn_param_list *params)
+{
+    return params->count;
+}
+
+/* The values of a parameter can be taken from the file as they stand there. */
+static bool is_as_stored(const struct qn_param *p,
+                         const struct qn_st_file *file)
+{
+    return p->twin[0] == '\0' && qn_st_find(file, p->name)->dtype == QN_F32;
+}
+
+/* Room for the values of a parameter that are not, and for a row that is
+ * turned. */
+struct making {
+    float *values, *row;
+    size_t n_values, n_row;
+};
+
+static enum qn_status make_room(struct making *m,
+                                const struct qn_param_list *params,
+                                const struct qn_st_file *file,
+                                struct qn_err *err)
+{
+    for (int i = 0; i < params->n; i++) {
+        const struct qn_param *p = &params->items[i];
+        size_t row = is_turned(p) ? p->dim[1] * p->dim[2] : 0;
+        size_t values = is_as_stored(p, file) ? 0 : p->count;
+        m->n_row = row > m->n_row ? row : m->n_row;
+        m->n_values = values > m->n_values ? values : m->n_values;
+    }
+    m->values = qn_try_big(m->n_values, sizeof *m->values);
+    m->row = qn_try_big(m->n_row, sizeof *m->row);
+    return m->values != NULL && m->row != NULL
+               ? QN_OK
+               : no_room("weights", qn_size_add(m->n_values, m->n_row), err);
+}
+
+/* Row by row, so that no second copy is needed. */
+static void write_turned(struct qn_model *m, int i, const float *values,
+                         float *row)
+{
+    const struct qn_param *p = &m->params.items[i];
+    struct qn_tensor all = qn_model_param(m, m->weights, i);
+    const size_t one[3] = {1, p->dim[1], p->dim[2]};
+    size_t n = one[1] * one[2];
+    for (size_t r = 0; r < p->dim[0]; r++) {
+        swap_inner(row, values + r * n, one);
+        m->be->ops->write(m->be, qn_tensor_part(all, r * n, n), row);
+    }
+}
+
+/* All weights of a file that fits, a tensor at a time. */
 static enum qn_status take_tensors(struct qn_model *m,
                                    const struct qn_st_file *file,
                                    struct qn_err *err)
 {
-    size_t count = m->params.count;
-    float *memory = qn_try_big(count, sizeof *memory);
-    float *values = qn_try_big(count, sizeof *values);
-    enum qn_status status = QN_OK;
-    if (memory == NULL || values == NULL) {
-        status = no_room("weights", qn_size_mul(2, count), err);
-        goto out;
-    }
-    for (int i = 0; i < m->params.n; i++) {
+    struct making making = {.n_row = 0};
+    enum qn_status status = make_room(&making, &m->params, file, err);
+    for (int i = 0; status == QN_OK && i < m->params.n; i++) {
         const struct qn_param *p = &m->params.items[i];
-        take_values(p, file, values + p->offset);
-        to_memory_order(p, memory + p->offset, values + p->offset);
+        const float *values = making.values;
+        if (is_as_stored(p, file)) {
+            values = qn_st_find(file, p->name)->data;
+        } else {
+            take_values(p, file, making.values);
+        }
+        if (is_turned(p)) {
+            write_turned(m, i, values, making.row);
+        } else {
+            m->be->ops->write(m->be, qn_model_param(m, m->weights, i), values);
+        }
     }
-    m->be->ops->write(m->be, m->weights, memory);
-out:
-    free(values);
-    free(memory);
+    free(making.row);
+    free(making.values);
     return status;
 }
 
@@ -355,14 +423,17 @@ enum qn_status qn_vectors_load(struct qn_model *m, const char *path,
     if (status != QN_OK) {
         return status;
     }
-    float *table = qn_try_big(p.count, sizeof *table);
-    if (table == NULL) {
-        status = no_room("word vectors", p.count, err);
+    const struct qn_st_tensor *t = qn_st_find(file, p.name);
+    float *made = NULL;
+    if (t->dtype == QN_F32) {
+        qn_model_set_vectors(m, t->data);
+    } else if ((made = qn_try_big(p.count, sizeof *made)) != NULL) {
+        take_values(&p, file, made);
+        qn_model_set_vectors(m, made);
     } else {
-        take_values(&p, file, table);
-        qn_model_set_vectors(m, table);
+        status = no_room("word vectors", p.count, err);
     }
-    free(table);
+    free(made);
     qn_st_close(file);
     return status;
 }

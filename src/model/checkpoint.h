@@ -3,6 +3,7 @@
 #define QN_MODEL_CHECKPOINT_H
 
 #include "model/model.h"
+#include "model/params.h"
 
 /* Weights and nothing else; equal weights give equal bytes. Atomic. */
 enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
@@ -22,6 +23,8 @@ enum qn_status qn_weights_copy_take(struct qn_weights_copy *c,
                                     struct qn_model *m, struct qn_err *err);
 enum qn_status qn_weights_copy_write(struct qn_weights_copy *c,
                                      const char *path, struct qn_err *err);
+/* Floats of such a copy, for the plan of a run. */
+size_t qn_weights_copy_size(const struct qn_param_list *params);
 
 /* Word vectors [vocab, width] to and from vectors.safetensors, under the name
  * embedding.weight: once for a run, beside its checkpoints. Atomic. */
@@ -37,6 +40,8 @@ enum qn_status qn_vectors_load(struct qn_model *m, const char *path,
  * The two biases of an LSTM are added up. */
 enum qn_status qn_checkpoint_load(struct qn_model *m, const char *path,
                                   struct qn_err *err);
+/* Floats that are held meanwhile, if the file is of type F32: its own. */
+size_t qn_checkpoint_load_size(const struct qn_param_list *params);
 
 /* The spec as a file of weights implies it: cell, layers, hidden, embed,
  * windows, batch_norm, dense, and with biases of single steps bias and seq; the

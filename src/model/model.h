@@ -12,6 +12,7 @@
 #define QN_MODEL_MODEL_H
 
 #include "backend/backend.h"
+#include "base/str.h"
 #include "nn/spec.h"
 
 struct qn_model;
@@ -126,19 +127,42 @@ enum qn_status qn_pass_read_state(struct qn_pass *p, float *out,
                                   struct qn_err *err);
 void qn_pass_write_state(struct qn_pass *p, const float *in);
 
-/* What a run of this spec will take, before anything is allocated; steps: of
- * the longest segment or document. */
+/* What a run of this spec will take, in bytes, before anything is allocated.
+ * The network's parts are qn_model_plan's; what is around it is for whoever
+ * trains to fill in, and to add up again. */
 struct qn_memory_plan {
-    size_t parameters, gradients, moments, activations, evaluation, workspace;
+    size_t parameters, gradients, moments, activations, workspace;
     size_t saving; /* copies on the host that checkpoints are written from */
-    size_t total;
+    size_t evaluation; /* its pass, kept from one evaluation to the next */
+    size_t sampling;   /* while text is drawn */
+    /* What loading a checkpoint takes beyond evaluation and sampling, whose
+     * memory is given back before. */
+    size_t loading;
+    size_t data;  /* text, documents, word vectors: taken already */
+    size_t taken; /* all else that is taken already: the program itself */
+    size_t rest;  /* what else it will take */
+    size_t total; /* of all these */
 };
-void qn_model_plan(const struct qn_spec *spec, int vocab, int steps,
-                   int eval_batch, struct qn_backend *be,
+
+/* The shapes that a spec alone does not tell. */
+struct qn_plan_shapes {
+    int vocab;
+    int steps;                  /* of the longest segment or document */
+    int eval_batch, eval_steps; /* 0 steps: there is no evaluation */
+    int sample_steps;           /* of a prompt; 0: nothing is drawn */
+    bool loads_weights;         /* from a checkpoint, now or later */
+    bool loads_state;           /* as well */
+};
+void qn_model_plan(const struct qn_spec *spec,
+                   const struct qn_plan_shapes *shapes, struct qn_backend *be,
                    struct qn_memory_plan *out);
-/* QN_ENOMEM with "needs 3.1 GB: parameters 1.0 GB, ..." when the plan is larger
- * than 'available' bytes. */
+void qn_memory_plan_add_up(struct qn_memory_plan *plan);
+/* QN_ENOMEM with "needs 3.1 GB: parameters 1.0 GB, ..." when what is not taken
+ * already is more than 'available' bytes. */
 enum qn_status qn_memory_plan_check(const struct qn_memory_plan *plan,
                                     size_t available, struct qn_err *err);
+/* "3.1 GB (activations 2.0 GB, parameters 500 MB, all else 600 MB)": the
+ * largest parts. */
+void qn_memory_plan_text(const struct qn_memory_plan *plan, struct qn_str *out);
 
 #endif

@@ -2,12 +2,13 @@
 #include "model/model.h"
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "model/checkpoint.h"
 #include "model/layout.h"
 #include "model/params.h"
 #include "model/size.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool same_shapes(const struct qn_layout *l, int a, int b)
 {
@@ -18,10 +19,10 @@ static bool same_shapes(const struct qn_layout *l, int a, int b)
 /* A backend uses one workspace for all layers and the decoder, as large as the
  * largest needs. Most layers are shaped as the one before them and need not be
  * asked. */
-static size_t workspace_of(const struct qn_layout *l,
+static size_t workspace_at(const struct qn_layout *l, int steps,
                            const struct qn_spec *spec, struct qn_backend *be)
 {
-    struct qn_seq decoded = qn_layout_decoded(l, l->steps);
+    struct qn_seq decoded = qn_layout_decoded(l, steps);
     size_t most = be->ops->linear_workspace(be, &decoded, (size_t)l->outputs);
     for (int k = 0; k < l->layers; k++) {
         if (k > 0 && same_shapes(l, k, k - 1)) {
@@ -29,10 +30,33 @@ static size_t workspace_of(const struct qn_layout *l,
         }
         struct qn_layer_run run = {.be = be,
                                    .place = {spec, k, l->width[k]},
-                                   .x = qn_layout_input(l, k, l->steps),
-                                   .out = qn_layout_output(l, k, l->steps),
+                                   .x = qn_layout_input(l, k, steps),
+                                   .out = qn_layout_output(l, k, steps),
                                    .training = l->training};
         size_t bytes = qn_layer_ops(spec)->workspace(&run);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Rows of segments that are looked at, which bounds the time. */
+#define MOST_ROWS ((size_t)4000000)
+/* Steps of each slice beyond which no more can be wanted. */
+#define MOST_STEPS 2048
+
+/* A backend cuts a segment into blocks that are as equal as they can be, so a
+ * shorter one may want more than the longest. */
+static size_t workspace_of(const struct qn_layout *l, bool every_length,
+                           const struct qn_spec *spec, struct qn_backend *be)
+{
+    size_t most = l->layers > 0 ? workspace_at(l, l->steps, spec, be) : 0;
+    int slices = spec->threads > 0 ? spec->threads : 1;
+    int limit = MOST_STEPS * (l->batch < slices ? slices : 1);
+    limit = every_length ? (l->steps < limit ? l->steps : limit) : 0;
+    size_t rows = qn_size_mul((size_t)l->batch, (size_t)limit);
+    int stride = 1 + (int)(rows / MOST_ROWS);
+    for (int steps = 1; steps <= limit; steps += stride) {
+        size_t bytes = workspace_at(l, steps, spec, be);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -55,42 +79,93 @@ static int n_moments(const struct qn_spec *spec)
     return n;
 }
 
-void qn_model_plan(const struct qn_spec *spec, int vocab, int steps,
-                   int eval_batch, struct qn_backend *be,
+/* Of a pass that is made to be asked. */
+static struct qn_layout asked(const struct qn_spec *spec, int vocab, int batch,
+                              int steps)
+{
+    struct qn_layout l = {.total = 0};
+    if (steps > 0) {
+        qn_layout_init(&l, spec, vocab, batch, steps, false);
+    }
+    return l;
+}
+
+static size_t floats(size_t n)
+{
+    return qn_size_mul(n, sizeof(float));
+}
+
+/* A pass, its logits on the host, and the weights of a draw in double. */
+static size_t sampling_of(const struct qn_layout *l)
+{
+    size_t weights = qn_size_mul((size_t)l->outputs, sizeof(double));
+    return qn_size_add(floats(qn_size_add(l->total, l->logits)), weights);
+}
+
+/* Weights are loaded first, and then the state of training: as much as its file
+ * holds. */
+static size_t loading_of(const struct qn_plan_shapes *shapes,
+                         const struct qn_param_list *params, size_t state)
+{
+    size_t weights =
+        shapes->loads_weights ? floats(qn_checkpoint_load_size(params)) : 0;
+    return shapes->loads_state && state > weights ? state : weights;
+}
+
+static size_t most_of(size_t a, size_t b, size_t c)
+{
+    size_t most = a > b ? a : b;
+    return most > c ? most : c;
+}
+
+void qn_model_plan(const struct qn_spec *spec,
+                   const struct qn_plan_shapes *shapes, struct qn_backend *be,
                    struct qn_memory_plan *out)
 {
+    int vocab = shapes->vocab;
     struct qn_param_list params;
     struct qn_layout train;
-    struct qn_layout eval;
     qn_param_list_init(&params, spec, vocab);
-    qn_layout_init(&train, spec, vocab, spec->batch, steps, true);
-    qn_layout_init(&eval, spec, vocab, eval_batch, steps, false);
-    size_t weights = qn_size_mul(params.count, sizeof(float));
-    size_t table =
-        qn_size_mul(qn_param_table(&params, spec, vocab), sizeof(float));
-    size_t trained = qn_size_mul(params.trained, sizeof(float));
+    qn_layout_init(&train, spec, vocab, spec->batch, shapes->steps, true);
+    struct qn_layout eval =
+        asked(spec, vocab, shapes->eval_batch, shapes->eval_steps);
+    struct qn_layout sample = asked(spec, vocab, 1, shapes->sample_steps);
+    bool documents = spec->task == QN_TASK_CLASSIFY;
+    size_t table = qn_param_table(&params, spec, vocab);
+    size_t trained = floats(params.trained);
     size_t moments = qn_size_mul((size_t)n_moments(spec), trained);
-    /* A copy of all that a checkpoint holds, the weights in two orders. */
-    size_t copy = qn_size_add(qn_size_mul(2, weights), moments);
-    copy = qn_size_add(copy, qn_size_mul(train.carried, sizeof(float)));
-    size_t train_work = workspace_of(&train, spec, be);
-    size_t eval_work = workspace_of(&eval, spec, be);
+    size_t state = qn_size_add(moments, floats(train.carried));
+    size_t weights = floats(qn_weights_copy_size(&params));
     struct qn_memory_plan plan = {
-        .parameters = qn_size_add(weights, table),
+        .parameters = floats(qn_size_add(params.count, table)),
         .gradients = trained,
         .moments = moments,
-        .activations = qn_size_mul(train.total, sizeof(float)),
-        .evaluation = qn_size_mul(eval.total, sizeof(float)),
-        .workspace = train_work > eval_work ? train_work : eval_work,
-        .saving = copy};
-    const size_t parts[] = {plan.parameters,  plan.gradients,  plan.moments,
-                            plan.activations, plan.evaluation, plan.workspace,
-                            plan.saving};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        plan.total = qn_size_add(plan.total, parts[i]);
-    }
+        .activations = floats(train.total),
+        .workspace = most_of(workspace_of(&train, documents, spec, be),
+                             workspace_of(&eval, true, spec, be),
+                             workspace_of(&sample, true, spec, be)),
+        .saving = qn_size_add(weights, state),
+        .evaluation = floats(eval.total),
+        .sampling = sampling_of(&sample),
+    };
+    size_t loading = loading_of(shapes, &params, state);
+    size_t given_back = qn_size_add(plan.evaluation, plan.sampling);
+    plan.loading = loading > given_back ? loading - given_back : 0;
+    qn_memory_plan_add_up(&plan);
     qn_param_list_fini(&params);
     *out = plan;
+}
+
+void qn_memory_plan_add_up(struct qn_memory_plan *plan)
+{
+    const size_t parts[] = {plan->parameters,  plan->gradients, plan->moments,
+                            plan->activations, plan->workspace, plan->saving,
+                            plan->evaluation,  plan->sampling,  plan->loading,
+                            plan->data,        plan->taken,     plan->rest};
+    plan->total = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        plan->total = qn_size_add(plan->total, parts[i]);
+    }
 }
 
 struct part {
@@ -107,13 +182,13 @@ static int larger_first(const void *a, const void *b)
     return by_size != 0 ? by_size : x->order - y->order;
 }
 
-enum qn_status qn_memory_plan_check(const struct qn_memory_plan *plan,
-                                    size_t available, struct qn_err *err)
+#define N_PARTS 10
+
+/* Those that have a name, the largest first. */
+static void list_parts(const struct qn_memory_plan *plan,
+                       struct part out[N_PARTS])
 {
-    if (plan->total <= available) {
-        return QN_OK;
-    }
-    struct part parts[] = {
+    const struct part parts[N_PARTS] = {
         {"parameters", plan->parameters, 0},
         {"gradients", plan->gradients, 1},
         {"moments", plan->moments, 2},
@@ -121,21 +196,58 @@ enum qn_status qn_memory_plan_check(const struct qn_memory_plan *plan,
         {"evaluation", plan->evaluation, 4},
         {"workspace", plan->workspace, 5},
         {"saving", plan->saving, 6},
+        {"sampling", plan->sampling, 7},
+        {"loading", plan->loading, 8},
+        {"data", plan->data, 9},
     };
-    size_t n = sizeof parts / sizeof parts[0];
-    qsort(parts, n, sizeof parts[0], larger_first);
+    memcpy(out, parts, sizeof parts);
+    qsort(out, N_PARTS, sizeof out[0], larger_first);
+}
+
+enum qn_status qn_memory_plan_check(const struct qn_memory_plan *plan,
+                                    size_t available, struct qn_err *err)
+{
+    struct qn_memory_plan wanted = *plan;
+    wanted.data = wanted.taken = 0;
+    qn_memory_plan_add_up(&wanted);
+    if (wanted.total <= available) {
+        return QN_OK;
+    }
+    struct part parts[N_PARTS];
+    list_parts(&wanted, parts);
     struct qn_str list = {0};
     char size[32];
     char have[32];
-    for (size_t i = 0; i < n && parts[i].bytes > 0; i++) {
+    for (size_t i = 0; i < N_PARTS && parts[i].bytes > 0; i++) {
         qn_str_addf(&list, "%s%s %s", i == 0 ? "" : ", ", parts[i].name,
                     qn_format_bytes(size, sizeof size, (double)parts[i].bytes));
     }
     enum qn_status status = qn_fail(
-        err, QN_ENOMEM,
-        "the network needs %s of memory and %s is available: %s",
-        qn_format_bytes(size, sizeof size, (double)plan->total),
+        err, QN_ENOMEM, "the run needs %s of memory and %s is available: %s",
+        qn_format_bytes(size, sizeof size, (double)wanted.total),
         qn_format_bytes(have, sizeof have, (double)available), list.text);
     qn_str_free(&list);
     return status;
+}
+
+/* So many are named, and none below a twentieth of all. */
+#define MOST_NAMED 4
+
+void qn_memory_plan_text(const struct qn_memory_plan *plan, struct qn_str *out)
+{
+    struct part parts[N_PARTS];
+    char size[32];
+    size_t left = plan->total;
+    list_parts(plan, parts);
+    qn_str_addf(out, "%s",
+                qn_format_bytes(size, sizeof size, (double)plan->total));
+    for (int i = 0; i < MOST_NAMED && parts[i].bytes > plan->total / 20; i++) {
+        qn_str_addf(out, "%s%s %s", i == 0 ? " (" : ", ", parts[i].name,
+                    qn_format_bytes(size, sizeof size, (double)parts[i].bytes));
+        left -= parts[i].bytes;
+    }
+    if (left < plan->total) {
+        qn_str_addf(out, ", all else %s)",
+                    qn_format_bytes(size, sizeof size, (double)left));
+    }
 }

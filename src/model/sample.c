@@ -111,13 +111,18 @@ static enum qn_status write_ids(struct sampler *s, int32_t *out,
     return status;
 }
 
+int qn_sample_steps(size_t n_prompt)
+{
+    int n = n_prompt < MAX_SEGMENT ? (int)n_prompt : MAX_SEGMENT;
+    return n > 1 ? n : 1;
+}
+
 enum qn_status qn_sample(struct qn_model *m,
                          const struct qn_sample_options *options, int32_t *out,
                          struct qn_err *err)
 {
     QN_ASSERT(qn_model_spec(m)->task == QN_TASK_LM);
-    size_t n = options->n_prompt;
-    int steps = n < 1 ? 1 : n < MAX_SEGMENT ? (int)n : MAX_SEGMENT;
+    int steps = qn_sample_steps(options->n_prompt);
     struct sampler s = {.options = options, .vocab = qn_model_vocab(m)};
     enum qn_status status = qn_pass_new(m, 1, steps, false, &s.pass, err);
     if (status != QN_OK) {

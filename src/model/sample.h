@@ -22,4 +22,8 @@ enum qn_status qn_sample(struct qn_model *m,
                          const struct qn_sample_options *options, int32_t *out,
                          struct qn_err *err);
 
+/* Steps of the pass that reads a prompt of so many symbols and then writes: it
+ * takes memory of its own while it is at work. */
+int qn_sample_steps(size_t n_prompt);
+
 #endif

@@ -193,6 +193,7 @@ enum qn_status qn_trainer_make_dir(struct qn_trainer *t,
     if (status != QN_OK) {
         return status;
     }
+    qn_corpus_drop_vectors(t->corpus); /* the model and the folder have them */
     status = qn_trainer_take_dir(t, dir, err);
     if (status == QN_OK && how->saved) {
         status = qn_trainer_take_saved(t, err);

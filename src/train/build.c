@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "train/history.h"
+#include "train/memory.h"
 #include "train/text.h"
 
 #include <stdlib.h>
@@ -46,16 +47,12 @@ static enum qn_status open_data(struct qn_trainer *t, struct qn_err *err)
     return status == QN_OK ? QN_OK : qn_fail_in(err, status, "sample");
 }
 
-static enum qn_status check_memory(const struct qn_trainer *t,
+static enum qn_status check_memory(struct qn_trainer *t,
+                                   const struct qn_held *before,
                                    struct qn_err *err)
 {
-    const struct qn_spec *spec = &t->spec;
-    int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
-    int eval_batch = spec->eval.batch > 0 ? spec->eval.batch : spec->batch;
-    struct qn_memory_plan plan;
-    qn_model_plan(spec, vocab, qn_text_longest(t->corpus, spec), eval_batch,
-                  t->be, &plan);
-    return qn_memory_plan_check(&plan, qn_mem_available(), err);
+    qn_memory_plan_run(t, before, &t->plan);
+    return qn_memory_plan_check(&t->plan, qn_mem_available(), err);
 }
 
 static enum qn_status make_model(struct qn_trainer *t, struct qn_err *err)
@@ -63,6 +60,12 @@ static enum qn_status make_model(struct qn_trainer *t, struct qn_err *err)
     const struct qn_spec *spec = &t->spec;
     int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
     enum qn_status status = qn_model_new(t->be, spec, vocab, &t->model, err);
+    if (status == QN_OK && !t->be->ops->reserve(t->be, t->plan.workspace)) {
+        char size[32];
+        qn_format_bytes(size, sizeof size, (double)t->plan.workspace);
+        status =
+            qn_fail(err, QN_ENOMEM, "no memory for a workspace of %s", size);
+    }
     if (status == QN_OK) {
         status = qn_pass_new(t->model, spec->batch, qn_feed_steps(t->feed),
                              true, &t->pass, err);
@@ -99,6 +102,7 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
     t->checkpoint_step = -1;
     t->measured.step = -1;
     t->segment = 1;
+    struct qn_held before = qn_held_now();
     enum qn_status status =
         qn_backend_new(backend_name(env), env->pool,
                        spec->threads > 0 ? spec->threads : 1, &t->be, err);
@@ -106,7 +110,7 @@ enum qn_status qn_trainer_build(const struct qn_train_env *env,
         status = open_data(t, err);
     }
     if (status == QN_OK) {
-        status = check_memory(t, err);
+        status = check_memory(t, &before, err);
     }
     if (status == QN_OK) {
         status = make_model(t, err);

@@ -22,13 +22,19 @@ struct qn_measure *qn_measure_new(struct qn_model *model,
     return m;
 }
 
+void qn_measure_rest(struct qn_measure *m)
+{
+    qn_pass_free(m->whole.pass);
+    qn_pass_free(m->one.pass);
+    m->whole = m->one = (struct qn_kept_pass){.pass = NULL};
+}
+
 void qn_measure_free(struct qn_measure *m)
 {
     if (m == NULL) {
         return;
     }
-    qn_pass_free(m->whole.pass);
-    qn_pass_free(m->one.pass);
+    qn_measure_rest(m);
     qn_stored_free(m->own);
     free(m);
 }

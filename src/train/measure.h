@@ -24,6 +24,8 @@ struct qn_measure *qn_measure_new(struct qn_model *model,
                                   const struct qn_spec *spec,
                                   const struct qn_corpus *corpus);
 void qn_measure_free(struct qn_measure *m); /* NULL is fine */
+/* Give back the memory of passes that are kept for the next question. */
+void qn_measure_rest(struct qn_measure *m);
 
 const struct qn_spec *qn_measure_spec(const struct qn_measure *m);
 int64_t qn_measure_checkpoint_step(const struct qn_measure *m);

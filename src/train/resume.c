@@ -190,6 +190,8 @@ enum qn_status qn_trainer_load(struct qn_trainer *t, const char *folder,
         qn_model_init(t->model, (uint64_t)t->spec.seed);
         return QN_OK;
     }
+    /* What a rollback loads shall find its room there. */
+    qn_measure_rest(t->measure);
     char *model = qn_path_join(folder, "model.safetensors");
     char *state = qn_path_join(folder, "state.safetensors");
     enum qn_status status = qn_checkpoint_load(t->model, model, err);

@@ -234,18 +234,30 @@ static enum qn_status find(const struct qn_st_file *f, const char *path,
     return QN_OK;
 }
 
+/* The values of a tensor as floats: as the file has them, or converted into
+ * *made, which the caller frees. */
 static enum qn_status read_floats(const struct qn_st_file *f, const char *path,
-                                  const char *name, float *out, size_t n,
-                                  struct qn_err *err)
+                                  const char *name, size_t n, float **made,
+                                  const float **out, struct qn_err *err)
 {
     const struct qn_st_tensor *t;
     enum qn_status status = find(f, path, name, n, &t, err);
     if (status != QN_OK) {
         return status;
     }
-    for (size_t i = 0; i < n; i++) {
-        out[i] = (float)qn_st_value(t, i);
+    *out = t->data;
+    if (t->dtype == QN_F32) {
+        return QN_OK;
     }
+    *made = qn_try_big(n + 1, sizeof **made);
+    if (*made == NULL) {
+        return qn_fail(err, QN_ENOMEM, "%s: no memory to convert %s", path,
+                       name);
+    }
+    for (size_t i = 0; i < n; i++) {
+        (*made)[i] = (float)qn_st_value(t, i);
+    }
+    *out = *made;
     return QN_OK;
 }
 
@@ -306,14 +318,22 @@ static enum qn_status refuse_other_moment(const struct qn_st_file *f,
                    path, name);
 }
 
+/* Arrays of a file that is open. */
+struct loaded {
+    const float *data[N_ARRAYS];
+    float *made[N_ARRAYS]; /* those that were converted, owned */
+};
+
 static enum qn_status read_arrays(const struct qn_st_file *f, const char *path,
-                                  struct arrays *a, struct qn_err *err)
+                                  const size_t n[N_ARRAYS], struct loaded *l,
+                                  struct qn_err *err)
 {
     enum qn_status status = QN_OK;
     for (int i = 0; i < N_ARRAYS && status == QN_OK; i++) {
         const char *name = array_names[i];
-        status = a->n[i] > 0 || i == CARRIED
-                     ? read_floats(f, path, name, a->data[i], a->n[i], err)
+        status = n[i] > 0 || i == CARRIED
+                     ? read_floats(f, path, name, n[i], &l->made[i],
+                                   &l->data[i], err)
                      : refuse_other_moment(f, path, name, err);
     }
     return status;
@@ -323,25 +343,29 @@ enum qn_status qn_state_load(const char *path, struct qn_progress *at,
                              struct qn_optim *optim, struct qn_pass *pass,
                              struct qn_err *err)
 {
+    const size_t n[N_ARRAYS] = {
+        [MOMENT_M] = optim->m.count,
+        [MOMENT_V] = optim->v.count,
+        [CARRIED] = qn_pass_state_len(pass),
+    };
     struct qn_st_file *f = NULL;
-    struct arrays a = {0};
+    struct loaded l = {.data = {NULL}};
     struct qn_progress p = qn_progress_zero();
     enum qn_status status = qn_st_open(path, &f, err);
-    if (status == QN_OK) {
-        status = arrays_init(&a, optim, pass, err);
-    }
     if (status == QN_OK) {
         status = read_fields(f, path, &p, err);
     }
     if (status == QN_OK) {
-        status = read_arrays(f, path, &a, err);
+        status = read_arrays(f, path, n, &l, err);
     }
     if (status == QN_OK) {
-        qn_optim_write(optim, a.data[MOMENT_M], a.data[MOMENT_V]);
-        qn_pass_write_state(pass, a.data[CARRIED]);
+        qn_optim_write(optim, l.data[MOMENT_M], l.data[MOMENT_V]);
+        qn_pass_write_state(pass, l.data[CARRIED]);
         *at = p;
     }
-    arrays_fini(&a);
+    for (int i = 0; i < N_ARRAYS; i++) {
+        free(l.made[i]);
+    }
     qn_st_close(f);
     return status;
 }

@@ -213,6 +213,7 @@ static void restore_best(struct qn_trainer *t)
         qn_run_dir_path(t->dir), "best", &folder, &step, &err);
     if (status == QN_OK) {
         char *path = qn_path_join(folder, "model.safetensors");
+        qn_measure_rest(t->measure);
         status = qn_checkpoint_load(t->model, path, &err);
         free(path);
     }

@@ -124,6 +124,13 @@ const char *qn_trainer_id(const struct qn_trainer *t);
 int64_t qn_trainer_step_count(const struct qn_trainer *t);
 int64_t qn_trainer_steps_total(const struct qn_trainer *t);
 int64_t qn_trainer_steps_per_epoch(const struct qn_trainer *t);
+/* Bytes that the process will hold at most while this run is its only one, as
+ * planned before the first step. */
+size_t qn_trainer_memory(const struct qn_trainer *t);
+/* The same as text, "812 MB (activations 500 MB, ...)"; alone: without what the
+ * program and other runs held already. */
+void qn_trainer_memory_text(const struct qn_trainer *t, bool alone,
+                            struct qn_str *out);
 double qn_trainer_seconds(const struct qn_trainer *t); /* of training so far */
 /* The best evaluation so far by checkpoint.metric; false when there was none.
  */

@@ -33,6 +33,7 @@ struct qn_trainer {
     struct qn_optim optim;
     struct qn_feed *feed;
     struct qn_measure *measure;
+    struct qn_memory_plan plan;
 
     struct qn_run_dir *dir;
     struct qn_record *record;

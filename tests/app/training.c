@@ -100,6 +100,7 @@ static struct tally check_lines(char *text)
             assert_int_equal(t.lines, 0);
             (void)snprintf(run, sizeof run, "%s", string(line, "run"));
             assert_non_null(strstr(string(line, "dir"), run));
+            assert_true(number(line, "memory") > 1e6);
             t.start++;
         } else if (strcmp(event, "step") == 0) {
             check_step(line, &t, run);
@@ -150,6 +151,7 @@ static void a_person_reads_a_line_every_so_often(void **state)
     assert_int_equal(count(out, "valid loss"), 2);     /* and the best */
     assert_int_equal(count(out, "done: 30 steps"), 1);
     assert_int_equal(count(out, ": 30 steps, kept in "), 1);
+    assert_int_equal(count(out, "\nmemory: "), 1);
     assert_int_equal(count(out, "  grad norm "), 4);
     free(out);
     out = quern_out("train " TINY "steps=1");

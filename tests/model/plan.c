@@ -1,6 +1,7 @@
 /* plan.c - parameters are counted, memory is foreseen, and its lack is said. */
 #include "backend/cpu/cpu.h"
 #include "base/mem.h"
+#include "model/sample.h"
 #include "model/support.h"
 
 #include <setjmp.h>
@@ -208,13 +209,39 @@ static struct qn_spec classifying(void)
                    "batch=6");
 }
 
+static struct qn_plan_shapes shapes_of(const struct qn_spec *spec, int vocab,
+                                       int eval_batch)
+{
+    return (struct qn_plan_shapes){.vocab = vocab,
+                                   .steps = spec->seq,
+                                   .eval_batch = eval_batch,
+                                   .eval_steps = spec->seq};
+}
+
+/* Copies on the host: the weights, those with a window of several steps twice,
+ * moments and carried state. */
+static size_t saved_bytes(struct qn_model *m, struct qn_pass *train,
+                          size_t moments)
+{
+    struct qn_param_list list;
+    qn_param_list_init(&list, qn_model_spec(m), qn_model_vocab(m));
+    size_t n = qn_model_weights(m).count + qn_pass_state_len(train);
+    for (int i = 0; i < list.n; i++) {
+        const struct qn_param *p = &list.items[i];
+        n += p->n_dims == 3 && p->dim[2] > 1 ? p->count : 0;
+    }
+    qn_param_list_fini(&list);
+    return n * sizeof(float) + moments;
+}
+
 /* Activations, parameters and gradients to the byte. */
 static void check_plan(const struct qn_spec *spec)
 {
     struct qn_memory_plan plan;
     struct qn_backend_ops ops;
     struct qn_backend *be = qn_test_backend("cpu");
-    qn_model_plan(spec, 17, spec->seq, 4, be, &plan);
+    struct qn_plan_shapes shapes = shapes_of(spec, 17, 4);
+    qn_model_plan(spec, &shapes, be, &plan);
     meter_backend(be, &ops);
     struct qn_model *m = qn_test_model(be, spec, 17);
     assert_int_equal(plan.parameters + plan.gradients, meter.n_floats * 4);
@@ -232,13 +259,7 @@ static void check_plan(const struct qn_spec *spec)
                                      plan.moments + plan.activations +
                                      plan.evaluation + plan.workspace +
                                      plan.saving);
-    size_t carried = 4 * qn_pass_state_len(train);
-    /* Word vectors are saved as they came. */
-    size_t weights = 2 * 4 * qn_model_weights(m).count;
-    size_t state = plan.moments + carried;
-    /* Weights in two orders, moments and carried state are on the host at once,
-     * as long as the run trains. */
-    assert_int_equal(plan.saving, weights + state);
+    assert_int_equal(plan.saving, saved_bytes(m, train, plan.moments));
     qn_pass_free(eval);
     qn_pass_free(train);
     qn_model_free(m);
@@ -260,21 +281,32 @@ static void the_plan_is_what_is_allocated(void **state)
     check_plan(&spec);
 }
 
-/* A step in training, dropout off: the cpu backend's workspace after it. */
-static size_t workspace_of_a_step(struct qn_backend *be,
-                                  const struct qn_spec *spec, int vocab)
+static size_t workspace(const struct qn_backend *be)
+{
+    return ((const struct qn_cpu *)be)->work_count * sizeof(float);
+}
+
+/* A step in training with every length of segment that is told; dropout off. */
+static void train_lengths(struct qn_backend *be, const struct qn_spec *spec,
+                          int vocab, const int *steps, int n_steps)
 {
     struct qn_model *m = qn_test_model(be, spec, vocab);
     struct qn_pass *p = qn_test_pass(m, spec->batch, spec->seq, true);
     size_t n = (size_t)spec->batch * (size_t)spec->seq;
     int32_t *ids = qn_test_ids(n, vocab, 1);
-    struct qn_segment seg = {.ids = ids, .targets = ids, .steps = spec->seq};
-    (void)qn_test_forward(m, p, &seg);
-    qn_pass_backward(p);
+    int32_t *labels = qn_test_ids((size_t)spec->batch, 2, 1);
+    bool classifies = spec->task == QN_TASK_CLASSIFY;
+    for (int i = 0; i < n_steps; i++) {
+        struct qn_segment seg = {.ids = ids,
+                                 .targets = classifies ? labels : ids,
+                                 .steps = steps[i]};
+        (void)qn_test_forward(m, p, &seg);
+        qn_pass_backward(p);
+    }
+    free(labels);
     free(ids);
     qn_pass_free(p);
     qn_model_free(m);
-    return ((struct qn_cpu *)be)->work_count * sizeof(float);
 }
 
 /* The layers want most of it with few symbols, the decoder with many. */
@@ -287,14 +319,59 @@ static void the_plan_covers_the_workspace_of_layers_and_decoder(void **state)
         struct qn_spec spec = middling();
         struct qn_memory_plan plan;
         struct qn_backend *be = qn_test_backend("cpu");
-        qn_model_plan(&spec, vocab, spec.seq, spec.batch, be, &plan);
-        assert_int_equal(workspace_of_a_step(be, &spec, vocab), plan.workspace);
+        struct qn_plan_shapes shapes = shapes_of(&spec, vocab, spec.batch);
+        qn_model_plan(&spec, &shapes, be, &plan);
+        train_lengths(be, &spec, vocab, &spec.seq, 1);
+        assert_int_equal(workspace(be), plan.workspace);
         planned[many] = plan.workspace;
         qn_backend_free(be);
     }
     /* At least one slice's copy of the decoder's gradient. */
     assert_true(planned[1] >= 10000 * 12 * sizeof(float));
     assert_true(planned[0] < planned[1]);
+}
+
+/* Documents of 810 words make blocks of fewer rows than those of 800. */
+static void shorter_documents_find_their_workspace_planned(void **state)
+{
+    (void)state;
+    static const int lengths[] = {810, 800, 533, 400, 200, 100, 1};
+    enum { N = sizeof lengths / sizeof lengths[0] };
+    static const char *const cells[] = {"model.cell=qrnn", "model.cell=lstm"};
+    for (int i = 0; i < 2; i++) {
+        struct qn_spec spec =
+            QN_SPEC("task=classify", "data.vectors=there", "model.hidden=12",
+                    "model.embed=20", "model.layers=2", "batch=6", cells[i]);
+        struct qn_backend *be = qn_test_backend("cpu");
+        struct qn_memory_plan plan;
+        spec.seq = lengths[0];
+        struct qn_plan_shapes shapes = shapes_of(&spec, 17, 4);
+        qn_model_plan(&spec, &shapes, be, &plan);
+        train_lengths(be, &spec, 17, lengths, 1);
+        assert_true(workspace(be) < plan.workspace);
+        train_lengths(be, &spec, 17, lengths, N);
+        assert_int_equal(workspace(be), plan.workspace);
+        qn_backend_free(be);
+    }
+}
+
+static void a_reserved_workspace_does_not_grow(void **state)
+{
+    (void)state;
+    struct qn_spec spec = middling();
+    struct qn_backend *be = qn_test_backend("cpu");
+    struct qn_memory_plan plan;
+    struct qn_plan_shapes shapes = shapes_of(&spec, 17, 4);
+    qn_model_plan(&spec, &shapes, be, &plan);
+    assert_true(be->ops->reserve(be, plan.workspace));
+    const void *work = ((struct qn_cpu *)be)->work;
+    train_lengths(be, &spec, 17, &spec.seq, 1);
+    assert_ptr_equal(((struct qn_cpu *)be)->work, work);
+    assert_int_equal(workspace(be), plan.workspace);
+    /* What cannot be had is said at once, and is no failure of a later step. */
+    assert_false(be->ops->reserve(be, SIZE_MAX / 2));
+    train_lengths(be, &spec, 17, &spec.seq, 1);
+    qn_backend_free(be);
 }
 
 static void moments_are_those_of_the_optimiser(void **state)
@@ -312,10 +389,71 @@ static void moments_are_those_of_the_optimiser(void **state)
         struct qn_memory_plan plan;
         struct qn_spec spec =
             QN_SPEC("model.batch_norm=true", cases[i].kind, cases[i].momentum);
-        qn_model_plan(&spec, 17, spec.seq, 4, be, &plan);
+        struct qn_plan_shapes shapes = shapes_of(&spec, 17, 4);
+        qn_model_plan(&spec, &shapes, be, &plan);
         assert_int_equal(plan.moments, cases[i].n * plan.gradients);
         assert_true(plan.gradients < plan.parameters);
     }
+    qn_backend_free(be);
+}
+
+/* What is drawn comes from a pass of its own. */
+static void sampling_is_planned_as_it_is_allocated(void **state)
+{
+    (void)state;
+    struct qn_spec spec = middling();
+    struct qn_backend *be = qn_test_backend("cpu");
+    struct qn_plan_shapes shapes = shapes_of(&spec, 17, 4);
+    struct qn_memory_plan plan, without;
+    struct qn_backend_ops ops;
+    struct qn_err err;
+    int32_t prompt[80] = {0}, drawn[2];
+    qn_model_plan(&spec, &shapes, be, &without);
+    assert_int_equal(without.sampling, 0);
+    meter_backend(be, &ops);
+    struct qn_model *m = qn_test_model(be, &spec, 17);
+    for (size_t n = 0; n <= 80; n += 40) { /* beyond a segment's 64 */
+        struct qn_sample_options options = {
+            .prompt = prompt, .n_prompt = n, .length = 2};
+        shapes.sample_steps = qn_sample_steps(n);
+        qn_model_plan(&spec, &shapes, be, &plan);
+        meter.n_floats = 0;
+        assert_int_equal(qn_sample(m, &options, drawn, &err), QN_OK);
+        size_t logits = 4 * 17 * (size_t)shapes.sample_steps;
+        assert_int_equal(plan.sampling,
+                         meter.n_floats * 4 + logits + 17 * sizeof(double));
+        assert_int_equal(plan.total - plan.workspace,
+                         without.total - without.workspace + plan.sampling);
+    }
+    qn_model_free(m);
+    qn_backend_free(be);
+}
+
+/* A checkpoint is loaded where evaluation and sampling have given their room
+ * back. */
+static void loading_is_planned_where_it_is_more(void **state)
+{
+    (void)state;
+    struct qn_spec spec = middling();
+    struct qn_backend *be = qn_test_backend("cpu");
+    struct qn_plan_shapes shapes = shapes_of(&spec, 17, 1);
+    struct qn_memory_plan plan, small;
+    shapes.eval_steps = 0;
+    qn_model_plan(&spec, &shapes, be, &plan);
+    assert_int_equal(plan.evaluation, 0);
+    assert_int_equal(plan.loading, 0);
+    shapes.loads_weights = true;
+    qn_model_plan(&spec, &shapes, be, &plan);
+    assert_int_equal(plan.loading, plan.parameters);
+    shapes.loads_state = true;
+    qn_model_plan(&spec, &shapes, be, &plan);
+    assert_true(plan.loading > plan.moments);
+    shapes.eval_steps = 1;
+    qn_model_plan(&spec, &shapes, be, &small);
+    assert_int_equal(small.evaluation + small.loading, plan.loading);
+    shapes.eval_batch = 4000;
+    qn_model_plan(&spec, &shapes, be, &plan);
+    assert_int_equal(plan.loading, 0);
     qn_backend_free(be);
 }
 
@@ -375,7 +513,8 @@ static void sizes_beyond_all_memory_do_not_wrap_round(void **state)
     struct qn_memory_plan plan;
     struct qn_err err;
     struct qn_backend *be = qn_test_backend("ref");
-    qn_model_plan(&spec, 10000000, spec.seq, 100000, be, &plan);
+    struct qn_plan_shapes shapes = shapes_of(&spec, 10000000, 100000);
+    qn_model_plan(&spec, &shapes, be, &plan);
     /* G H n D floats of 64 layers, and c of every symbol. */
     assert_true((double)plan.parameters > 4.0 * 64 * 4 * 8192.0 * 64 * 8192);
     assert_true((double)plan.activations > 4.0 * 64 * 8192 * 100000.0 * 21474);
@@ -384,7 +523,8 @@ static void sizes_beyond_all_memory_do_not_wrap_round(void **state)
                      QN_ENOMEM);
     spec.batch = 2147483647;
     spec.seq = 2147483647;
-    qn_model_plan(&spec, 2147483647, spec.seq, 1, be, &plan);
+    shapes = shapes_of(&spec, 2147483647, 1);
+    qn_model_plan(&spec, &shapes, be, &plan);
     assert_true(plan.activations == SIZE_MAX && plan.total == SIZE_MAX);
     spec = middling();
     struct qn_model *m = qn_test_model(be, &spec, 17);
@@ -407,11 +547,51 @@ static void a_plan_too_large_names_its_parts_largest_first(void **state)
                                   .total = 3100000000};
     assert_int_equal(qn_memory_plan_check(&plan, 1200000000, &err), QN_ENOMEM);
     assert_string_equal(
-        err.text, "the network needs 3.1 GB of memory and 1.2 GB is available: "
+        err.text, "the run needs 3.1 GB of memory and 1.2 GB is available: "
                   "activations 1.9 GB, moments 600 MB, parameters 300 MB, "
                   "gradients 300 MB");
     assert_int_equal(qn_memory_plan_check(&plan, 3100000000, &err), QN_OK);
     assert_int_equal(qn_memory_plan_check(&plan, SIZE_MAX, &err), QN_OK);
+}
+
+/* It is not free any more, but what is free is beside it. */
+static void what_is_taken_already_need_not_be_free(void **state)
+{
+    (void)state;
+    struct qn_err err;
+    struct qn_memory_plan plan = {
+        .activations = 1000, .data = 5000, .taken = 3000};
+    qn_memory_plan_add_up(&plan);
+    assert_int_equal(plan.total, 9000);
+    assert_int_equal(qn_memory_plan_check(&plan, 1000, &err), QN_OK);
+    assert_int_equal(qn_memory_plan_check(&plan, 999, &err), QN_ENOMEM);
+    plan.rest = 1;
+    assert_int_equal(qn_memory_plan_check(&plan, 1000, &err), QN_ENOMEM);
+}
+
+static void a_plan_is_said_in_a_line_with_its_largest_parts(void **state)
+{
+    (void)state;
+    struct qn_str text = {0};
+    struct qn_memory_plan plan = {.parameters = 200000000,
+                                  .gradients = 200000000,
+                                  .moments = 400000000,
+                                  .activations = 1900000000,
+                                  .evaluation = 300000000,
+                                  .data = 40000000,
+                                  .taken = 60000000};
+    qn_memory_plan_add_up(&plan);
+    qn_memory_plan_text(&plan, &text);
+    assert_string_equal(text.text,
+                        "3.1 GB (activations 1.9 GB, moments 400 MB, "
+                        "evaluation 300 MB, parameters 200 MB, all else 300 "
+                        "MB)");
+    qn_str_clear(&text);
+    plan = (struct qn_memory_plan){.activations = 4000, .rest = 100000};
+    qn_memory_plan_add_up(&plan);
+    qn_memory_plan_text(&plan, &text);
+    assert_string_equal(text.text, "104 kB");
+    qn_str_free(&text);
 }
 
 int main(void)
@@ -423,10 +603,16 @@ int main(void)
         cmocka_unit_test(norms_begin_as_in_the_paper),
         cmocka_unit_test(the_plan_is_what_is_allocated),
         cmocka_unit_test(the_plan_covers_the_workspace_of_layers_and_decoder),
+        cmocka_unit_test(shorter_documents_find_their_workspace_planned),
+        cmocka_unit_test(a_reserved_workspace_does_not_grow),
         cmocka_unit_test(moments_are_those_of_the_optimiser),
+        cmocka_unit_test(sampling_is_planned_as_it_is_allocated),
+        cmocka_unit_test(loading_is_planned_where_it_is_more),
         cmocka_unit_test(every_failed_allocation_is_said_and_leaves_nothing),
         cmocka_unit_test(sizes_beyond_all_memory_do_not_wrap_round),
         cmocka_unit_test(a_plan_too_large_names_its_parts_largest_first),
+        cmocka_unit_test(what_is_taken_already_need_not_be_free),
+        cmocka_unit_test(a_plan_is_said_in_a_line_with_its_largest_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

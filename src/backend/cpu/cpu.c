@@ -14,11 +14,21 @@ static void cpu_free(struct qn_backend *be)
     free(cpu);
 }
 
+static bool cpu_reserve(struct qn_backend *be, size_t bytes)
+{
+    struct qn_cpu *cpu = (struct qn_cpu *)be;
+    bool there = bytes == 0 || qn_cpu_work(cpu, bytes / sizeof(float)) != NULL;
+    if (!there)
+        cpu->host.missing = 0.0; /* it is told here */
+    return there;
+}
+
 static const struct qn_backend_ops cpu_ops = {
     .name = "cpu",
     .free = cpu_free,
     .alloc = qn_host_alloc,
     .release = qn_host_release,
+    .reserve = cpu_reserve,
     .write = qn_host_write,
     .read = qn_host_read,
     .fill = qn_host_fill,
