@@ -47,7 +47,10 @@ static const struct qn_option_info options[QN_N_OPTIONS] = {
                         "csv, jsonl, safetensors, tfevents, svg, png, commas "
                         "between; without it all",
                         NULL},
-    [QN_OPT_ONLY] = {0, "--only", "WHAT", "train", NULL},
+    [QN_OPT_ONLY] = {0, "--only", "WHAT",
+                     "train (default), ops, steps, batch, layers, threads, "
+                     "lstm or all",
+                     NULL},
     [QN_OPT_INTERACTIVE] = {'i', "--interactive", NULL,
                             "open the workbench with the script", NULL},
     [QN_OPT_CHECK] = {0, "--check", NULL,

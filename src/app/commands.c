@@ -21,6 +21,9 @@ static const char *const stats_keys[] = {"threads",    "data.",    "eval.batch",
 static const char *const sample_keys[] = {"threads",       "sample.prompt",
                                           "sample.length", "sample.temperature",
                                           "sample.seed",   NULL};
+static const char *const bench_keys[] = {
+    "threads",      "batch",  "seq",   "task",  "data.vocab_size",
+    "data.vectors", "model.", "loss.", "optim", NULL};
 
 const struct qn_app_command qn_commands[] = {
     {.name = "",
@@ -145,10 +148,12 @@ const struct qn_app_command qn_commands[] = {
      .help = "list the presets",
      .run = qn_cmd_presets},
     {.name = "bench",
-     .usage = "[--only train] [-p PRESET] [STEPS]",
+     .usage = "[--only WHAT] [-p PRESET] [KEY=VALUE...] [STEPS]",
      .help = "measure training speed against the machine's own product",
      .run = qn_cmd_bench,
+     .keys = bench_keys,
      .options = BIT(QN_OPT_ONLY) | BIT(QN_OPT_PRESET),
+     .settings = true,
      .max_words = 1},
     {.name = "doctor",
      .usage = "",

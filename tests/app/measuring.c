@@ -519,57 +519,6 @@ static void doctor_tries_the_store(void **state)
     }
 }
 
-static void bench_divides_training_by_the_product(void **state)
-{
-    (void)state;
-    json_t *b = ask("bench --only train -p demo 1");
-    const json_t *train = json_object_get(b, "train");
-    const json_t *row = json_array_get(train, 0);
-    assert_int_equal(json_array_size(train), 1);
-    assert_string_equal(string(row, "preset"), "demo");
-    assert_true(strlen(string(b, "blas_kernel")) > 0);
-    assert_true(number(b, "threads") >= 1);
-    assert_true(number(b, "sgemm_gflops") > 0);
-    assert_true(number(row, "batch") == 32 && number(row, "seq") == 64);
-    double tokens = number(row, "tokens_per_s");
-    double flops = number(row, "model_gflops");
-    /* 4 gates of 256 units over 6 x 64 and twice 2 x 256 inputs with a bias,
-     * and a decoder of 50 symbols. */
-    double n = 1024 * (384 + 1) + 2 * 1024 * (512 + 1) + 50 * 257;
-    assert_true(fabs(flops / (6 * n * tokens / 1e9) - 1) < 1e-9);
-    double ratio = flops / number(b, "sgemm_gflops");
-    assert_true(fabs(number(row, "ratio") / ratio - 1) < 1e-9);
-    json_decref(b);
-    assert_int_equal(sh("test -e store"), 1);
-}
-
-/* The word vectors are looked up, as an embedding is. They are not trained: the
- * weights that meet them, 'idle' of all, make 4 operations instead of 6. */
-static void check_classifier(const char *preset, double idle)
-{
-    char bench[80], params[80];
-    (void)snprintf(bench, sizeof bench, "bench --only train -p %s 1", preset);
-    (void)snprintf(params, sizeof params, "params -p %s", preset);
-    json_t *b = ask(bench);
-    json_t *p = ask(params);
-    const json_t *row = json_array_get(json_object_get(b, "train"), 0);
-    assert_true(number(row, "batch") == 24 && number(row, "seq") == 256);
-    double per_token = (6 * number(p, "trainable") - 2 * idle) / 1e9;
-    double flops = per_token * number(row, "tokens_per_s");
-    assert_true(fabs(number(row, "model_gflops") / flops - 1) < 1e-9);
-    json_decref(b);
-    json_decref(p);
-}
-
-static void bench_gives_a_classifier_documents_of_256_words(void **state)
-{
-    (void)state;
-    /* Gates x units x taps x numbers of a vector; dense: in all four layers. */
-    check_classifier("sentiment/tanh-300", 3 * 300 * 2 * 300);
-    check_classifier("sentiment/dc-drelu-200", 4.0 * 4 * 200 * 2 * 300);
-    check_classifier("sentiment/lstm-256", 4 * 256 * 300);
-}
-
 static void a_store_and_a_data_folder_may_be_named_in_two_ways(void **state)
 {
     (void)state;
@@ -608,8 +557,6 @@ int main(void)
         WITH_SHELL(presets_are_listed_with_what_they_set),
         WITH_SHELL(doctor_gives_a_verdict_for_each_check),
         WITH_SHELL(doctor_tries_the_store),
-        WITH_SHELL(bench_divides_training_by_the_product),
-        WITH_SHELL(bench_gives_a_classifier_documents_of_256_words),
         WITH_SHELL(a_store_and_a_data_folder_may_be_named_in_two_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,11 @@ static void a_command_says_what_it_lacks_or_has_too_much(void **state)
     expect("train --split test", 2, "quern: train takes no option --split");
     expect("--split test", 2, "the workbench takes no option --split");
     expect("--check", 2, "quern: a script needs ");
-    expect("bench --only nothing", 2, "nothing");
+    expect("bench --only nothing", 2,
+           "quern: --only is 'nothing', must be train, ops, steps, batch, "
+           "layers, threads, lstm or all\n");
+    expect("bench --only lst", 2, "lstm or all (did you mean 'lstm'?)");
+    expect("bench model.hiden=3", 2, "model.hidden");
     expect("bench 0", 2, "steps");
     expect("bench -p nosuch", 2, "nosuch");
 }

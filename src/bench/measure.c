@@ -1,0 +1,190 @@
+/* measure.c - how fast networks of given shapes train, beside the machine's own
+ * product. */
+#include "bench/measure.h"
+
+#include "bench/flops.h"
+#include "bench/product.h"
+#include "bench/rig.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+/* A measured stretch, and the most steps in it. */
+#define STRETCH_SECONDS 0.1
+#define MOST_REPEATS 200
+
+/* What is kept of a shape while it is measured. */
+struct subject {
+    struct qn_rig rig;
+    int repeats; /* steps in one stretch */
+    struct qn_times step, product;
+};
+
+struct measurement {
+    const struct qn_bench_env *env;
+    struct qn_product product;
+    struct subject *subjects; /* one for each shape */
+    struct qn_err *err;
+};
+
+static enum qn_status run_stretch(struct subject *s, double *seconds,
+                                  struct qn_err *err)
+{
+    enum qn_status status = QN_OK;
+    double start = qn_clock_now();
+    for (int i = 0; i < s->repeats && status == QN_OK; i++) {
+        status = qn_rig_step(&s->rig, err);
+    }
+    *seconds = (qn_clock_now() - start) / s->repeats;
+    return status;
+}
+
+/* Two steps: with the first, pages and workspaces come to be, and the second
+ * tells how many make a stretch. */
+static enum qn_status warm_up(struct subject *s, struct qn_err *err)
+{
+    double seconds = 0;
+    s->repeats = 1;
+    enum qn_status status = run_stretch(s, &seconds, err);
+    if (status == QN_OK) {
+        status = run_stretch(s, &seconds, err);
+    }
+    double wanted = STRETCH_SECONDS / (seconds > 1e-9 ? seconds : 1e-9);
+    s->repeats = wanted > MOST_REPEATS ? MOST_REPEATS
+                 : wanted > 1          ? (int)wanted
+                                       : 1;
+    return status;
+}
+
+static enum qn_status set_up(struct measurement *m, struct subject *s,
+                             const struct qn_shape *shape, struct qn_pool *pool)
+{
+    struct qn_backend *be = NULL;
+    enum qn_status status =
+        qn_backend_new(m->env->backend, pool, shape->spec.threads, &be, m->err);
+    if (status == QN_OK) {
+        status = qn_rig_init(&s->rig, be, &shape->spec, shape->steps, m->err);
+    }
+    return status == QN_OK ? warm_up(s, m->err) : status;
+}
+
+/* The product, then a stretch of each of n subjects; 'turns' times. */
+static enum qn_status take_turns(struct measurement *m, struct subject *s,
+                                 int n, int64_t turns, struct qn_pool *pool)
+{
+    enum qn_status status = QN_OK;
+    (void)qn_product_run(&m->product, pool); /* its pages, too */
+    for (int64_t turn = 0; turn < turns; turn++) {
+        double product = qn_product_run(&m->product, pool);
+        for (int i = 0; i < n && status == QN_OK; i++) {
+            double seconds = 0;
+            status = run_stretch(&s[i], &seconds, m->err);
+            qn_times_add(&s[i].step, seconds);
+            qn_times_add(&s[i].product, product);
+        }
+    }
+    return status;
+}
+
+/* Some shapes from beginning to end, all in memory at once. */
+static enum qn_status visit(struct measurement *m, struct subject *s,
+                            const struct qn_shape *shapes, int n, int64_t turns)
+{
+    int workers = shapes[0].workers;
+    struct qn_pool *own = workers > 0 ? qn_pool_new(workers) : NULL;
+    struct qn_pool *pool = workers > 0 ? own : m->env->pool;
+    enum qn_status status = QN_OK;
+    for (int i = 0; i < n && status == QN_OK; i++) {
+        status = set_up(m, &s[i], &shapes[i], pool);
+    }
+    if (status == QN_OK) {
+        status = take_turns(m, s, n, turns, pool);
+    }
+    for (int i = 0; i < n; i++) {
+        qn_rig_fini(&s[i].rig);
+    }
+    qn_pool_free(own);
+    return status;
+}
+
+static double multiplications(const struct qn_shape *s)
+{
+    double h = s->spec.model.hidden;
+    return (double)s->spec.batch * s->steps * h * h;
+}
+
+static const struct qn_shape *largest(const struct qn_shape *shapes, int n)
+{
+    const struct qn_shape *max = shapes;
+    for (int i = 1; i < n; i++) {
+        max = multiplications(&shapes[i]) > multiplications(max) ? &shapes[i]
+                                                                 : max;
+    }
+    return max;
+}
+
+void qn_shape_conclude(struct qn_shape *s, const struct qn_times *step,
+                       const struct qn_times *product, double product_flops)
+{
+    double tokens = (double)s->spec.batch * s->steps;
+    double flops = qn_flops_per_token(&s->spec, qn_rig_symbols(&s->spec));
+    s->tokens_per_s = tokens / qn_times_best(step);
+    s->model_gflops = flops * s->tokens_per_s / 1e9;
+    s->sgemm_gflops = product_flops / qn_times_best(product) / 1e9;
+    s->ratio = s->model_gflops / s->sgemm_gflops;
+    s->step_spread = qn_times_spread(step);
+    s->product_spread = qn_times_spread(product);
+}
+
+static enum qn_status go_through(struct measurement *m,
+                                 const struct qn_shape *shapes, int n,
+                                 const struct qn_turns *turns)
+{
+    int64_t each = (turns->steps + turns->rounds - 1) / turns->rounds;
+    int group = turns->together ? n : 1;
+    enum qn_status status = QN_OK;
+    for (int round = 0; round < turns->rounds; round++) {
+        for (int i = 0; i < n && status == QN_OK; i += group) {
+            status = visit(m, &m->subjects[i], &shapes[i], group, each);
+        }
+    }
+    return status;
+}
+
+enum qn_status qn_measure_shapes(const struct qn_bench_env *env,
+                                 struct qn_shape *shapes, int n,
+                                 const struct qn_turns *turns,
+                                 struct qn_err *err)
+{
+    const struct qn_shape *max = largest(shapes, n);
+    struct measurement m = {.env = env, .err = err};
+    m.subjects = qn_xcalloc((size_t)n, sizeof *m.subjects);
+    qn_product_init(&m.product, &max->spec, max->steps);
+    enum qn_status status = go_through(&m, shapes, n, turns);
+    for (int i = 0; i < n; i++) {
+        if (status == QN_OK) {
+            qn_shape_conclude(&shapes[i], &m.subjects[i].step,
+                              &m.subjects[i].product,
+                              qn_product_flops(&m.product));
+        }
+        qn_times_free(&m.subjects[i].step);
+        qn_times_free(&m.subjects[i].product);
+    }
+    qn_product_fini(&m.product);
+    free(m.subjects);
+    return status;
+}
+
+double qn_shapes_range(const struct qn_shape *shapes, int n)
+{
+    double min = shapes[0].tokens_per_s;
+    double max = min;
+    for (int i = 1; i < n; i++) {
+        double speed = shapes[i].tokens_per_s;
+        min = speed < min ? speed : min;
+        max = speed > max ? speed : max;
+    }
+    return (max - min) / max;
+}

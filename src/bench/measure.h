@@ -1,0 +1,56 @@
+/* measure.h - how fast networks of given shapes train, beside the machine's own
+ * product.
+ *
+ * Other programs take their part of a machine for seconds or minutes. So the
+ * product and the steps take turns: product, step, product, step; both then
+ * meet the same neighbours, and their quotient says more than either. */
+#ifndef QN_BENCH_MEASURE_H
+#define QN_BENCH_MEASURE_H
+
+#include "base/pool.h"
+#include "bench/times.h"
+#include "nn/spec.h"
+
+struct qn_bench_env {
+    struct qn_pool *pool; /* over all cores */
+    const char *backend;  /* "cpu" or "ref" */
+};
+
+/* One network and what was measured of it. */
+struct qn_shape {
+    const char *preset; /* where its settings come from; borrowed */
+    struct qn_spec spec;
+    int steps;   /* symbols of a stream, words of a document, in one step */
+    int workers; /* threads of its pool; 0 = all cores, the pool of the env */
+
+    double tokens_per_s; /* of the fastest step */
+    double step_spread;  /* median step by fastest step, >= 1 */
+    double model_gflops; /* of the fastest step (bench/flops.h) */
+    double sgemm_gflops; /* of the fastest product between its steps */
+    double product_spread;
+    double ratio; /* model_gflops by sgemm_gflops */
+};
+
+struct qn_turns {
+    int64_t steps; /* of each shape, in all; 1 or more */
+    int rounds;    /* the list is gone through so often */
+    /* The shapes take turns step by step, all in memory at once, instead of one
+     * after the other. Their workers must be 0. */
+    bool together;
+};
+
+/* The product is of the size of the largest shape. A step that takes less than
+ * a tenth of a second is measured as the mean of several. */
+enum qn_status qn_measure_shapes(const struct qn_bench_env *env,
+                                 struct qn_shape *shapes, int n,
+                                 const struct qn_turns *turns,
+                                 struct qn_err *err);
+
+/* The figures of a shape from the seconds of its steps and of a product. */
+void qn_shape_conclude(struct qn_shape *s, const struct qn_times *step,
+                       const struct qn_times *product, double product_flops);
+
+/* (max - min) / max of their tokens a second. */
+double qn_shapes_range(const struct qn_shape *shapes, int n);
+
+#endif
