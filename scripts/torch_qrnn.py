@@ -11,6 +11,7 @@ small operations a step; --jit has TorchScript compile that loop.
 """
 import argparse
 import json
+import re
 import time
 
 import torch
@@ -96,6 +97,16 @@ def train_step(model, optimizer, a):
     return time.perf_counter() - start
 
 
+def blas():
+    """What multiplies: a library that is part of torch, or the system's."""
+    part = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
+    if part and part[1] != "generic":
+        return part[1]
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        found = re.search(r"/lib((?:openblas|blis|mkl_rt|atlas)[^/\n]*)\.so", maps.read())
+    return found[1] if found else "unknown BLAS"
+
+
 def options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     numbers = dict(layers=4, hidden=250, batch=128, seq=100, vocab=49, emb=50)
@@ -126,6 +137,7 @@ def main():
     symbols = a.batch * a.seq
     result = {
         "torch": torch.__version__,
+        "blas": blas(),
         "parameters": sum(p.numel() for p in model.parameters()),
         "tokens_per_s": symbols / seconds[0],
         "median_tokens_per_s": symbols / seconds[len(seconds) // 2],
@@ -134,7 +146,7 @@ def main():
         print(json.dumps(result))
     else:
         print(
-            "torch {torch}: {parameters} parameters, {tokens_per_s:.0f} tokens/s"
+            "torch {torch} ({blas}): {parameters} parameters, {tokens_per_s:.0f} tokens/s"
             " in the best step, {median_tokens_per_s:.0f} in the median".format(**result)
         )
 
