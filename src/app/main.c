@@ -1,6 +1,7 @@
 /* main.c - take the command line apart and call the command. */
 #include "app/commands.h"
 #include "app/out.h"
+#include "base/mem.h"
 
 #include <fcntl.h>
 #include <locale.h>
@@ -35,6 +36,7 @@ int main(int argc, char **argv)
     struct qn_args args;
     struct qn_err err;
     fill_closed_streams();
+    qn_mem_return_large();
     /* Characters as the terminal has them; numbers always with a point. */
     (void)setlocale(LC_ALL, "");
     (void)setlocale(LC_NUMERIC, "C");

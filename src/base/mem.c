@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* A count for tests, for the whole process because malloc is. */
 static atomic_uint_fast64_t n_allocations;
@@ -112,6 +115,15 @@ void *qn_try_big(size_t n, size_t size)
         return NULL;
     }
     return memset(p, 0, bytes);
+}
+
+/* Left alone, glibc takes a large block that is freed as a sign that its like
+ * comes again, and keeps up to 32 MB of such. */
+void qn_mem_return_large(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
 }
 
 const char *qn_format_bytes(char *buf, size_t size, double bytes)

@@ -21,6 +21,10 @@ char *qn_xasprintf(const char *fmt, ...) QN_PRINTF(1, 2);
  * Free with free(). */
 void *qn_try_big(size_t n, size_t size);
 
+/* Once, before there are threads: what is freed in large blocks goes back to
+ * the system at once, where the C library can be told so. */
+void qn_mem_return_large(void);
+
 /* Bytes of memory this process may still take, as the kernel and cgroup limits
  * say; SIZE_MAX when unknown. */
 size_t qn_mem_available(void);

@@ -3,6 +3,7 @@
 #include "train/memory.h"
 
 #include "base/mem.h"
+#include "model/params.h"
 #include "model/sample.h"
 #include "train/text.h"
 #include "train/trainer_self.h"
@@ -10,8 +11,11 @@
 #include <stdlib.h>
 
 /* What OpenBLAS's buffer for a thread that calls it is seen to take, of the 32
- * MB that it reserves. */
-#define BLAS_BYTES ((size_t)6 << 20)
+ * MB that it reserves: some for a part of one factor, and some for every row of
+ * the product, up to a limit. */
+#define BLAS_BYTES ((size_t)2 << 20)
+#define BLAS_ROW_BYTES ((size_t)1300)
+#define BLAS_MOST_BYTES ((size_t)26 << 20)
 /* And a thread's stack. */
 #define STACK_BYTES ((size_t)64 << 10)
 /* Where the system does not tell what the program itself takes. */
@@ -78,12 +82,29 @@ static size_t feed_bytes(int batch, int steps)
     return 2 * sizeof(int32_t) * (size_t)batch * (size_t)steps;
 }
 
+/* The products with most rows are the gradients of weights: those of the layers
+ * and of the decoder, which stand behind the embedding. */
+static size_t blas_bytes(const struct qn_trainer *t)
+{
+    struct qn_param_list params;
+    int vocab = qn_vocab_size(qn_corpus_vocab(t->corpus));
+    size_t rows = 0;
+    qn_param_list_init(&params, &t->spec, vocab);
+    for (int i = params.first_layer; i < params.n; i++) {
+        size_t n = params.items[i].dim[0];
+        rows = n > rows ? n : rows;
+    }
+    qn_param_list_fini(&params);
+    size_t bytes = BLAS_BYTES + rows * BLAS_ROW_BYTES;
+    return bytes < BLAS_MOST_BYTES ? bytes : BLAS_MOST_BYTES;
+}
+
 static size_t threads_bytes(const struct qn_trainer *t)
 {
     size_t threads = (size_t)qn_pool_size(t->env.pool);
     size_t slices = t->spec.threads > 0 ? (size_t)t->spec.threads : 1;
     size_t callers = slices < threads ? slices : threads;
-    return callers * BLAS_BYTES + (threads + 1) * STACK_BYTES;
+    return callers * blas_bytes(t) + (threads + 1) * STACK_BYTES;
 }
 
 /* Statistics in the trainer and with whoever looks at them; a histogram of each

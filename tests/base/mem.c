@@ -98,6 +98,38 @@ static void some_memory_is_available(void **state)
     assert_true(qn_mem_available() > 1 << 20);
 }
 
+/* A sanitizer keeps what is freed. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||           \
+    !defined(__GLIBC__)
+#define QN_RETURNS 0
+#else
+#define QN_RETURNS 1
+#endif
+
+/* A second block of a size that came before is the one that would stay. */
+static void large_blocks_are_seen_and_go_back_when_freed(void **state)
+{
+    (void)state;
+    const size_t size = (size_t)24 << 20, slack = (size_t)8 << 20;
+    size_t before, with, after, most, later;
+    if (!QN_RETURNS || !qn_mem_resident(&before, &most)) {
+        skip();
+    }
+    qn_mem_return_large();
+    for (int i = 0; i < 2; i++) {
+        void *p = qn_try_big(size, 1);
+        void *small = qn_xmalloc(1); /* behind it, if that is in the heap */
+        assert_non_null(p);
+        assert_true(qn_mem_resident(&with, &most));
+        free(p);
+        assert_true(qn_mem_resident(&after, &later));
+        free(small);
+        assert_true(with >= before + size - slack && with <= most);
+        assert_true(after <= before + slack);
+        assert_true(later >= before + size - slack);
+    }
+}
+
 static void bytes_print_with_two_or_three_digits(void **state)
 {
     (void)state;
@@ -129,6 +161,7 @@ int main(void)
         cmocka_unit_test(reallocation_keeps_what_was_there),
         cmocka_unit_test(every_allocation_is_counted),
         cmocka_unit_test(some_memory_is_available),
+        cmocka_unit_test(large_blocks_are_seen_and_go_back_when_freed),
         cmocka_unit_test(bytes_print_with_two_or_three_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
