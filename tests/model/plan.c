@@ -326,8 +326,6 @@ static void the_plan_covers_the_workspace_of_layers_and_decoder(void **state)
         planned[many] = plan.workspace;
         qn_backend_free(be);
     }
-    /* At least one slice's copy of the decoder's gradient. */
-    assert_true(planned[1] >= 10000 * 12 * sizeof(float));
     assert_true(planned[0] < planned[1]);
 }
 
