@@ -6,7 +6,6 @@
 #include "store/checkpoint_steps.h"
 #include "store/checkpoint_sums.h"
 #include "store/files.h"
-#include "store/line.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -80,26 +79,6 @@ static void keep_until(struct qn_steps *steps, int64_t last)
     }
 }
 
-/* A line of events.jsonl; user is the struct qn_steps. A step that was not
- * applied speaks against the weights it began with, those of the step before,
- * and against those that are saved as its own. */
-static bool strike_out(void *user, const json_t *line)
-{
-    struct qn_steps *steps = user;
-    const char *event = qn_line_text(line, "event");
-    if (!qn_str_eq(event, "nan") && !qn_str_eq(event, "spike")) {
-        return true;
-    }
-    int64_t at = qn_line_int(line, "step");
-    for (size_t i = 0; i < steps->n; i++) {
-        struct qn_step *s = &steps->at[i];
-        bool against =
-            s->step == at || (s->step < INT64_MAX && s->step + 1 == at);
-        s->keep = s->keep && !against;
-    }
-    return true;
-}
-
 /* What speaks against a checkpoint is damage, too: *step -1 when none is left.
  */
 static enum qn_status resolve_last_good(const char *run, int64_t *step,
@@ -116,7 +95,10 @@ static enum qn_status resolve_last_good(const char *run, int64_t *step,
         return status;
     }
     keep_until(&steps, last);
-    status = qn_run_dir_lines(run, QN_EVENTS, strike_out, &steps, err);
+    status = qn_steps_accuse(run, &steps, err);
+    for (size_t i = 0; i < steps.n; i++) {
+        steps.at[i].keep = steps.at[i].keep && !steps.at[i].spoilt;
+    }
     if (status == QN_OK) {
         struct qn_err damage = {""};
         *step = newest_whole(run, &steps, &damage);

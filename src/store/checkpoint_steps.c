@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "store/checkpoints.h"
 #include "store/files.h"
+#include "store/line.h"
 #include "store/parent.h"
 
 #include <math.h>
@@ -40,7 +41,8 @@ static void add_committed(const char *run, const char *name,
     char *folder = qn_run_checkpoint_folder(run, step);
     if (folder != NULL) {
         double metric = qn_run_checkpoint_figures(run, step).metric;
-        steps->at[steps->n++] = (struct qn_step){step, metric, false};
+        steps->at[steps->n++] =
+            (struct qn_step){.step = step, .metric = metric};
     }
     free(folder);
 }
@@ -70,6 +72,29 @@ enum qn_status qn_steps_list(const char *run, struct qn_steps *out,
     qsort(steps.at, steps.n, sizeof *steps.at, by_step);
     *out = steps;
     return QN_OK;
+}
+
+/* A line of events.jsonl; user is the struct qn_steps. */
+static bool accuse(void *user, const json_t *line)
+{
+    struct qn_steps *steps = user;
+    const char *event = qn_line_text(line, "event");
+    if (!qn_str_eq(event, "nan") && !qn_str_eq(event, "spike")) {
+        return true;
+    }
+    int64_t at = qn_line_int(line, "step");
+    for (size_t i = 0; i < steps->n; i++) {
+        struct qn_step *s = &steps->at[i];
+        s->spoilt |=
+            s->step == at || (s->step < INT64_MAX && s->step + 1 == at);
+    }
+    return true;
+}
+
+enum qn_status qn_steps_accuse(const char *run, struct qn_steps *steps,
+                               struct qn_err *err)
+{
+    return qn_run_dir_lines(run, QN_EVENTS, accuse, steps, err);
 }
 
 /* The best of those not yet marked in this round: least metric, of equal ones
@@ -113,6 +138,19 @@ static void mark_newest(struct qn_steps *steps, int64_t newest, int n)
     }
 }
 
+/* Where the events cannot be read, nothing is known against the newest. */
+static void mark_good(const char *run, struct qn_steps *steps, int64_t newest)
+{
+    (void)qn_steps_accuse(run, steps, NULL);
+    for (size_t i = steps->n; i-- > 0;) {
+        struct qn_step *s = &steps->at[i];
+        if (s->step <= newest && !s->spoilt) {
+            s->keep = true;
+            return;
+        }
+    }
+}
+
 /* Whether it is where a fork or a rerun began. */
 static bool is_origin(const struct qn_steps *steps, size_t i,
                       enum qn_status parent_status,
@@ -139,6 +177,7 @@ enum qn_status qn_steps_mark(const char *run, struct qn_steps *steps,
     }
     mark_newest(steps, step, keep.last);
     mark_best(steps, step, keep.best);
+    mark_good(run, steps, step);
     struct qn_parent parent;
     enum qn_status parent_status = qn_parent_read(run, &parent, NULL);
     for (size_t i = 0; i < steps->n; i++) {

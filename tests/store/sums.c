@@ -288,6 +288,25 @@ static void what_a_rollback_replaced_speaks_against_nothing(void **state)
     qn_run_dir_close(d);
 }
 
+/* Resumes that fail at once must not push out what they could go back to. */
+static void the_last_good_is_never_pruned(void **state)
+{
+    struct qn_run_dir *d = make_run(*state, "r");
+    const char *run = qn_run_dir_path(d);
+    const struct qn_keep two = {.best = 0, .last = 2};
+    checkpoint(d, 10, "one", false, NAN, two);
+    checkpoint(d, 20, "two", false, NAN, two);
+    append(d, QN_EVENTS, "nan", 22);
+    for (int step = 22; step < 26; step++) {
+        checkpoint(d, step, "spoilt", false, NAN, two);
+        append(d, QN_EVENTS, "nan", step + 1);
+    }
+    check_found(run, "last_good", 20, "two");
+    check_not_found(run, "22",
+                    "no checkpoint \"22\"; it has those of steps 20, 24, 25");
+    qn_run_dir_close(d);
+}
+
 static void a_damaged_checkpoint_is_not_the_last_good(void **state)
 {
     struct qn_run_dir *d = three_checkpoints(*state);
@@ -329,6 +348,7 @@ int main(void)
         IN_SCRATCH(a_resume_goes_on_without_the_file_last),
         IN_SCRATCH(a_run_without_checkpoints_has_none_to_go_on_from),
         IN_SCRATCH(the_last_good_is_one_against_which_nothing_speaks),
+        IN_SCRATCH(the_last_good_is_never_pruned),
         IN_SCRATCH(what_a_rollback_replaced_speaks_against_nothing),
         IN_SCRATCH(a_damaged_checkpoint_is_not_the_last_good),
         IN_SCRATCH(a_damaged_checkpoint_is_written_anew),
