@@ -1,11 +1,14 @@
 /* rollback.c - back to the last good checkpoint after a step that was not
- * applied, with half the learning rate.
+ * applied, with half the learning rate. The settings are those of that step,
+ * but for what a person answered to earlier trouble: a resume of a run that had
+ * paused, with another learning rate, means that rate for what comes next.
  *
  * A crash on the way loses nothing and changes nothing: until the segment line
  * is written the run ends before the step that was not applied, and a resume
  * comes to it, and here, again. */
 #include "train/trainer_self.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "store/line.h"
 #include "store/parent.h"
@@ -72,6 +75,58 @@ static enum qn_status find_target(const struct qn_trainer *t,
                          t->rollback.why);
     }
     out->before = look.rollbacks;
+    return status;
+}
+
+/* What a person set at the step of earlier trouble, in order. */
+struct answers {
+    int64_t at, from; /* the step of the newest trouble but that of 'from' */
+    char **pairs;     /* [2 n]: key, value */
+    size_t n;
+};
+
+static void answers_clear(struct answers *a)
+{
+    for (size_t i = 0; i < 2 * a->n; i++) {
+        free(a->pairs[i]);
+    }
+    free(a->pairs);
+    a->pairs = NULL;
+    a->n = 0;
+}
+
+static bool take_answer(void *user, const json_t *line)
+{
+    struct answers *a = user;
+    const char *event = qn_line_text(line, "event");
+    int64_t step = qn_line_int(line, "step");
+    if (qn_str_eq(event, "nan") || qn_str_eq(event, "spike")) {
+        if (step < a->from) {
+            answers_clear(a);
+            a->at = step;
+        }
+    } else if (qn_str_eq(event, "set") && step == a->at) {
+        a->pairs = qn_xrealloc(a->pairs, 2 * (a->n + 1), sizeof *a->pairs);
+        a->pairs[2 * a->n] = qn_xstrdup(qn_line_text(line, "key"));
+        a->pairs[2 * a->n + 1] = qn_xstrdup(qn_line_text(line, "value"));
+        a->n++;
+    }
+    return true;
+}
+
+/* Those that hold: the very next step was not applied either, and what is set
+ * at the target's own step comes back with it. */
+static enum qn_status find_answers(const struct qn_trainer *t,
+                                   const struct target *target,
+                                   struct answers *out, struct qn_err *err)
+{
+    *out = (struct answers){.at = -1, .from = t->rollback.from};
+    enum qn_status status = qn_run_dir_lines(qn_run_dir_path(t->dir), QN_EVENTS,
+                                             take_answer, out, err);
+    if (status != QN_OK || out->at + 1 != out->from ||
+        out->at <= target->step) {
+        answers_clear(out);
+    }
     return status;
 }
 
@@ -149,7 +204,22 @@ static enum qn_status halve_rate(struct qn_trainer *t, struct qn_err *err)
     return qn_trainer_set(t, "optim.lr", half, err);
 }
 
-static void tell_rollback(struct qn_trainer *t)
+/* *rate: a learning rate was among them. */
+static enum qn_status give_answers(struct qn_trainer *t,
+                                   const struct answers *a, bool *rate,
+                                   struct qn_err *err)
+{
+    enum qn_status status = QN_OK;
+    *rate = false;
+    for (size_t i = 0; i < a->n && status == QN_OK; i++) {
+        const char *key = a->pairs[2 * i];
+        status = qn_trainer_set(t, key, a->pairs[2 * i + 1], err);
+        *rate |= qn_str_eq(key, "optim.lr");
+    }
+    return status;
+}
+
+static void tell_rollback(struct qn_trainer *t, bool rate)
 {
     int64_t from = t->rollback.from;
     struct qn_json *line = qn_record_begin(t->record, "rollback", t->at.step);
@@ -157,9 +227,9 @@ static void tell_rollback(struct qn_trainer *t)
     qn_json_kstring(line, "why", t->rollback.why);
     qn_record_end(t->record);
     struct qn_str text = {0};
-    qn_str_addf(&text,
-                "back from step %lld at half the learning rate, %.6g: %s",
-                (long long)from, t->spec.optim.lr, t->rollback.why);
+    qn_str_addf(&text, "back from step %lld at %s, %.6g: %s", (long long)from,
+                rate ? "the learning rate given" : "half the learning rate",
+                t->spec.optim.lr, t->rollback.why);
     struct qn_note note = {
         .kind = QN_NOTE_ROLLBACK,
         .from = from,
@@ -180,13 +250,38 @@ static enum qn_status give_up(struct qn_trainer *t, const struct target *target,
                    t->spec.optim.lr);
 }
 
+/* Go back and on. */
+static enum qn_status return_to(struct qn_trainer *t,
+                                const struct target *target,
+                                const struct answers *answers,
+                                struct qn_err *err)
+{
+    bool rate = false;
+    enum qn_status status = go_back(t, target, err);
+    if (status == QN_OK) {
+        status = give_answers(t, answers, &rate, err);
+    }
+    if (status == QN_OK && !rate) {
+        status = halve_rate(t, err);
+    }
+    if (status == QN_OK) {
+        t->rollback.owed = false;
+        tell_rollback(t, rate);
+    }
+    return status;
+}
+
 /* All of it but waiting for the disk. */
 static enum qn_status roll_back(struct qn_trainer *t, struct qn_err *err)
 {
     struct target target;
+    struct answers answers = {.n = 0};
     enum qn_status status = find_target(t, &target, err);
     if (status == QN_OK && target.before >= MOST_ROLLBACKS) {
         status = give_up(t, &target, err);
+    }
+    if (status == QN_OK) {
+        status = find_answers(t, &target, &answers, err);
     }
     if (status != QN_OK) {
         /* Nothing has been changed: a person may let it go on as it is. */
@@ -194,14 +289,8 @@ static enum qn_status roll_back(struct qn_trainer *t, struct qn_err *err)
         free(target.folder);
         return status;
     }
-    status = go_back(t, &target, err);
-    if (status == QN_OK) {
-        status = halve_rate(t, err);
-    }
-    if (status == QN_OK) {
-        t->rollback.owed = false;
-        tell_rollback(t);
-    }
+    status = return_to(t, &target, &answers, err);
+    answers_clear(&answers);
     free(target.folder);
     return status;
 }

@@ -258,6 +258,53 @@ static void later_changes_are_made_again(void **state)
 }
 
 /* A fork begins elsewhere than at the weights of its seed. */
+/* Set after a pause and before the next step, which is not applied either. */
+static void what_was_answered_to_a_pause_holds(void **state)
+{
+    static const char *const pausing[] = {"checkpoint.every=5",
+                                          "stop.nan=pause", NULL};
+    struct fixture *f = *state;
+    struct qn_err err;
+    struct qn_trainer *t = fixture_create(f, pausing);
+    fixture_run(t, 12);
+    spoil_weights(t);
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    assert_int_equal(qn_trainer_state(t), QN_RUN_PAUSED);
+    assert_int_equal(qn_trainer_set(t, "stop.nan", "rollback", &err), QN_OK);
+    assert_int_equal(qn_trainer_set(t, "optim.lr", "0.002", &err), QN_OK);
+    qn_trainer_unpause(t);
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    assert_int_equal(qn_trainer_step_count(t), 10);
+    assert_true(qn_trainer_spec(t)->optim.lr == 0.002);
+    assert_int_equal(qn_trainer_spec(t)->stop.nan, QN_NAN_ROLLBACK);
+    const struct qn_note *note = fixture_note(f, QN_NOTE_ROLLBACK);
+    assert_non_null(strstr(note->text, "the learning rate given, 0.002"));
+
+    /* It is no answer to what comes later. */
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    spoil_weights(t);
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    assert_int_equal(qn_trainer_step_count(t), 10);
+    assert_true(qn_trainer_spec(t)->optim.lr == 0.001);
+    assert_int_equal(qn_trainer_spec(t)->stop.nan, QN_NAN_ROLLBACK);
+    qn_trainer_free(t);
+}
+
+/* A change that was itself the trouble goes with the steps after it. */
+static void what_led_to_the_trouble_does_not_hold(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_err err;
+    struct qn_trainer *t = fixture_create(f, rolling);
+    fixture_run(t, 12);
+    assert_int_equal(qn_trainer_set(t, "optim.lr", "1e30", &err), QN_OK);
+    spoil_weights(t);
+    assert_int_equal(qn_trainer_step(t, &err), QN_OK);
+    assert_int_equal(qn_trainer_step_count(t), 10);
+    assert_true(qn_trainer_spec(t)->optim.lr == 0.005);
+    qn_trainer_free(t);
+}
+
 static void a_fork_has_no_step_0_to_go_back_to(void **state)
 {
     struct fixture *f = *state;
@@ -390,6 +437,8 @@ int main(void)
         CASE(eight_rollbacks_to_one_step_are_enough),
         CASE(rollbacks_are_counted_across_resumes),
         CASE(later_changes_are_made_again),
+        CASE(what_was_answered_to_a_pause_holds),
+        CASE(what_led_to_the_trouble_does_not_hold),
         CASE(a_fork_has_no_step_0_to_go_back_to),
         CASE(a_full_disk_puts_a_rollback_off),
         CASE(a_stop_makes_the_rollback_that_is_owed),
