@@ -15,6 +15,7 @@ void qn_report_init(struct qn_report *r, bool json)
     memset(r, 0, sizeof *r);
     r->json = json;
     r->stats = qn_xcalloc(1, sizeof *r->stats);
+    r->trouble = -1;
 }
 
 void qn_report_fini(struct qn_report *r)
@@ -259,6 +260,9 @@ static void take_note(void *user, const struct qn_note *n)
     if (n->kind == QN_NOTE_ROLLBACK) {
         r->before.step = n->step; /* from there on lines come again */
         r->stats->step = 0;
+    }
+    if (n->kind == QN_NOTE_NAN || n->kind == QN_NOTE_SPIKE) {
+        r->trouble = n->step;
     }
     if (n->kind == QN_NOTE_PAUSE || n->kind == QN_NOTE_FAILED ||
         n->kind == QN_NOTE_NAN || n->kind == QN_NOTE_SPIKE) {

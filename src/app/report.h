@@ -17,6 +17,7 @@ struct qn_report {
     struct qn_stats_record *stats; /* the newest; step 0 = none to be told */
     struct qn_str held; /* lines that came before the one of the start */
     char why[4096];     /* of the newest pause, failure or step not applied */
+    int64_t trouble;    /* the newest step that was not applied; -1 */
 };
 
 void qn_report_init(struct qn_report *r, bool json);

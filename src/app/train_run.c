@@ -43,6 +43,19 @@ static void say_how_to_go_on(const struct qn_args *args,
     qn_str_free(&s);
 }
 
+/* The weights may be spoilt, so that going on as it is would end here again. */
+static void say_how_to_go_back(const struct qn_args *args,
+                               const struct qn_trainer *t, const char *why)
+{
+    struct qn_str s = {0};
+    qn_str_addf(&s, "%s; go back to the last good checkpoint with: ", why);
+    qn_hint_resume(&s, args->option[QN_OPT_STORE], args->option[QN_OPT_DATA],
+                   qn_trainer_id(t));
+    qn_str_add(&s, " stop.nan=rollback");
+    qn_complain(s.text);
+    qn_str_free(&s);
+}
+
 /* A signal, or nobody reads any more: keep what there is, leave the rest. */
 static int leave(const struct qn_args *args, struct qn_report *r,
                  struct qn_trainer *t)
@@ -104,16 +117,23 @@ static int give_up_paused(const struct qn_args *args, struct qn_report *r,
     qn_str_addf(&why, "paused after step %lld: %s",
                 (long long)qn_trainer_step_count(t), r->why);
     (void)qn_trainer_checkpoint(t, &err); /* what can be kept is kept */
-    say_how_to_go_on(args, t, why.text);
+    bool tried = qn_trainer_spec(t)->stop.nan == QN_NAN_ROLLBACK;
+    if (r->trouble == qn_trainer_step_count(t) && !tried) {
+        say_how_to_go_back(args, t, why.text);
+    } else {
+        say_how_to_go_on(args, t, why.text);
+    }
     qn_str_free(&why);
     return QN_EXIT_FAILURE;
 }
 
-static void complain_of_stop(const struct qn_report *r)
+static void complain_of_stop(const struct qn_args *args,
+                             const struct qn_report *r,
+                             const struct qn_trainer *t)
 {
     struct qn_str s = {0};
     qn_str_addf(&s, "stopped: %s (stop.nan)", r->why);
-    qn_complain(s.text);
+    say_how_to_go_back(args, t, s.text);
     qn_str_free(&s);
 }
 
@@ -150,7 +170,7 @@ static int drive(const struct qn_args *args, struct qn_report *r,
     case QN_RUN_STOPPED:
         /* Only stop.nan = stop ends a run so while nobody asks. */
         qn_report_error(r, r->why);
-        complain_of_stop(r);
+        complain_of_stop(args, r, t);
         return QN_EXIT_FAILURE;
     case QN_RUN_ACTIVE:
     case QN_RUN_FAILED:
