@@ -120,16 +120,30 @@ static void print_table(struct qn_out *out, const struct qn_run_summary *runs,
     }
 }
 
+static void complain_of_bad(const struct qn_bad_runs *bad)
+{
+    struct qn_str s = {0};
+    if (bad->n == 0) {
+        return;
+    }
+    qn_str_addf(&s, "%s", bad->first.text);
+    if (bad->n > 1) {
+        qn_str_addf(&s, "; %d more runs cannot be read", bad->n - 1);
+    }
+    qn_complain(s.text);
+    qn_str_free(&s);
+}
+
 int qn_cmd_runs(const struct qn_args *args)
 {
     struct qn_err err;
     struct qn_out out = {.failed = false};
     struct qn_run_summary *runs = NULL;
     int n = 0;
-    int n_bad = 0;
+    struct qn_bad_runs bad = {.n = 0};
     bool json = args->option[QN_OPT_JSON] != NULL;
     char *store = qn_store_dir(args->option[QN_OPT_STORE]);
-    enum qn_status status = qn_store_list(store, &runs, &n, &n_bad, &err);
+    enum qn_status status = qn_store_list(store, &runs, &n, &bad, &err);
     for (int i = 0; json && i < n; i++) {
         print_json(&out, &runs[i]);
     }
@@ -140,10 +154,7 @@ int qn_cmd_runs(const struct qn_args *args)
     if (status == QN_OK && n == 0 && !json) {
         (void)qn_out_linef(&out, "no runs in %s", store);
     }
-    if (n_bad > 0) {
-        (void)fprintf(stderr, "quern: %d folder%s of %s cannot be read\n",
-                      n_bad, n_bad > 1 ? "s" : "", store);
-    }
+    complain_of_bad(&bad);
     free(runs);
     free(store);
     return qn_out_close(&out, result);

@@ -31,6 +31,10 @@ bool qn_run_id_is_dated(const char *id);
  * form; the caller frees it. */
 char *qn_run_id_name(const char *id);
 
+/* Whether a folder is a run: one with spec.json, and with code.json or
+ * checkpoints, which an export of a run has not. */
+bool qn_is_run(const char *path);
+
 /* What a listing says of one run. */
 enum qn_status qn_run_summarise(const char *path, struct qn_run_summary *out,
                                 struct qn_err *err);

@@ -183,6 +183,20 @@ static enum qn_status open_in(struct qn_run_dir *d, struct qn_err *err)
     return status;
 }
 
+static bool has(const char *folder, const char *name)
+{
+    char *path = qn_path_join(folder, name);
+    bool there = qn_path_exists(path);
+    free(path);
+    return there;
+}
+
+bool qn_is_run(const char *path)
+{
+    return has(path, QN_RUN_SPEC) &&
+           (has(path, QN_RUN_CODE) || has(path, QN_RUN_CHECKPOINTS));
+}
+
 enum qn_status qn_run_dir_open(const char *path, struct qn_run_dir **out,
                                struct qn_err *err)
 {
@@ -191,10 +205,7 @@ enum qn_status qn_run_dir_open(const char *path, struct qn_run_dir **out,
     if (status != QN_OK) {
         return status;
     }
-    char *spec = qn_path_join(resolved, QN_RUN_SPEC);
-    bool is_run = qn_path_exists(spec);
-    free(spec);
-    if (!is_run) {
+    if (!has(resolved, QN_RUN_SPEC)) {
         free(resolved);
         return qn_fail(err, QN_ENOTFOUND,
                        "%s: is not a run, it has no " QN_RUN_SPEC, path);

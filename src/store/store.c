@@ -23,8 +23,8 @@ char *qn_store_dir(const char *given)
     return store;
 }
 
-/* Ids of what may be runs: folders whose name has no dot in front, by name and
- * so by age. */
+/* Ids of runs: no dot is in front of their folders' names, by which they are
+ * sorted and so by age. */
 struct ids {
     char **at;
     size_t n;
@@ -49,7 +49,7 @@ static enum qn_status list_ids(const char *store, struct ids *out,
     }
     for (size_t i = 0; i < n; i++) {
         char *path = qn_path_join(store, ids.at[i]);
-        if (ids.at[i][0] != '.' && qn_path_is_dir(path)) {
+        if (ids.at[i][0] != '.' && qn_is_run(path)) {
             ids.at[ids.n++] = ids.at[i];
         } else {
             free(ids.at[i]);
@@ -61,7 +61,8 @@ static enum qn_status list_ids(const char *store, struct ids *out,
 }
 
 enum qn_status qn_store_list(const char *store, struct qn_run_summary **runs,
-                             int *n, int *n_bad, struct qn_err *err)
+                             int *n, struct qn_bad_runs *bad,
+                             struct qn_err *err)
 {
     struct ids ids;
     enum qn_status status = list_ids(store, &ids, err);
@@ -69,31 +70,25 @@ enum qn_status qn_store_list(const char *store, struct qn_run_summary **runs,
         return status;
     }
     struct qn_run_summary *list = qn_xcalloc(ids.n, sizeof *list);
-    int good = 0, bad = 0;
+    int good = 0;
+    struct qn_bad_runs others = {.n = 0};
     for (size_t i = 0; i < ids.n; i++) {
         char *path = qn_path_join(store, ids.at[i]);
-        if (qn_run_summarise(path, &list[good], NULL) == QN_OK) {
+        struct qn_err why;
+        if (qn_run_summarise(path, &list[good], &why) == QN_OK) {
             good++;
-        } else {
-            bad++;
+        } else if (others.n++ == 0) {
+            others.first = why;
         }
         free(path);
     }
     free_ids(&ids);
     *runs = list;
     *n = good;
-    if (n_bad != NULL) {
-        *n_bad = bad;
+    if (bad != NULL) {
+        *bad = others;
     }
     return QN_OK;
-}
-
-static bool is_run(const char *path)
-{
-    char *spec = qn_path_join(path, QN_RUN_SPEC);
-    bool is = qn_path_exists(spec);
-    free(spec);
-    return is;
 }
 
 /* The names of runs beside their ids, NULL where there is none to read. */
@@ -207,7 +202,7 @@ enum qn_status qn_store_find(const char *store, const char *run, char **path,
     if (run[0] == '\0') {
         return qn_fail(err, QN_EUSAGE, "no run is named");
     }
-    if (is_run(run)) {
+    if (qn_is_run(run)) {
         *path = qn_xstrdup(run);
         return QN_OK;
     }

@@ -24,11 +24,18 @@ struct qn_run_summary {
     char parent[320];     /* id of the run that it is a fork or rerun of; "" */
 };
 
-/* All runs, oldest first; *runs is the caller's to free. A folder that cannot
- * be read is left out and counted in *n_bad (NULL is fine). A missing store
- * has no runs. */
+/* Runs of a store that cannot be read. */
+struct qn_bad_runs {
+    int n;
+    struct qn_err first; /* what is wrong with the first of them */
+};
+
+/* All runs, oldest first; *runs is the caller's to free. One that cannot be
+ * read is left out and counted in *bad (NULL is fine); what is no run at all
+ * is passed over. A missing store has no runs. */
 enum qn_status qn_store_list(const char *store, struct qn_run_summary **runs,
-                             int *n, int *n_bad, struct qn_err *err);
+                             int *n, struct qn_bad_runs *bad,
+                             struct qn_err *err);
 
 /* A name for a new run: a final "-*" becomes "-" and the first number above
  * those that the store's runs of this name have; any other name stays. The

@@ -66,6 +66,9 @@ enum qn_status qn_run_read_name(const char *path, char **name,
     if (status == QN_OK) {
         *name = name_in(spec, path);
         json_decref(spec);
+    } else if (qn_is_run(path)) { /* whoever opens it says what is wrong */
+        *name = qn_run_id_name(qn_path_base(path));
+        return QN_OK;
     }
     return status;
 }

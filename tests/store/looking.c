@@ -106,10 +106,11 @@ static bool reads_the_run(const char *run)
 static bool looks_at_all(const char *store)
 {
     struct qn_run_summary *runs = NULL;
-    int n = 0, n_bad = 0;
+    int n = 0;
+    struct qn_bad_runs bad = {.n = 0};
     char *run = NULL;
-    bool reads = qn_store_list(store, &runs, &n, &n_bad, NULL) == QN_OK &&
-                 n == 1 && n_bad == 0 && runs[0].step == 5 &&
+    bool reads = qn_store_list(store, &runs, &n, &bad, NULL) == QN_OK &&
+                 n == 1 && bad.n == 0 && runs[0].step == 5 &&
                  runs[0].best_step == 5 &&
                  qn_str_eq(runs[0].state, "interrupted") &&
                  qn_store_find(store, "r", &run, NULL, NULL) == QN_OK &&

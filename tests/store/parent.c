@@ -138,15 +138,16 @@ static void a_listing_tells_the_parent(void **state)
 {
     struct qn_run_dir *d = make_child(*state, QN_FORK);
     struct qn_run_summary *runs;
-    int n, n_bad;
-    assert_int_equal(qn_store_list(*state, &runs, &n, &n_bad, NULL), QN_OK);
+    int n;
+    struct qn_bad_runs bad;
+    assert_int_equal(qn_store_list(*state, &runs, &n, &bad, NULL), QN_OK);
     assert_int_equal(n, 1);
     assert_string_equal(runs[0].parent, "20260101T000000Z-0001-a~1");
     free(runs);
     put(qn_run_dir_path(d), "parent.json", "{");
-    assert_int_equal(qn_store_list(*state, &runs, &n, &n_bad, NULL), QN_OK);
+    assert_int_equal(qn_store_list(*state, &runs, &n, &bad, NULL), QN_OK);
     assert_int_equal(n, 1);
-    assert_int_equal(n_bad, 0);
+    assert_int_equal(bad.n, 0);
     assert_string_equal(runs[0].parent, "");
     free(runs);
     qn_run_dir_close(d);
