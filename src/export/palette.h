@@ -13,9 +13,10 @@ enum qn_color {
     QN_COLOR_TEXT = 0x000000,
     QN_COLOR_AXIS = 0x4d4d4d,
     QN_COLOR_GRID = 0xe6e6e6,
-    QN_COLOR_NEGATIVE = 0x0072b2, /* blue */
+    /* As on the screen. */
+    QN_COLOR_NEGATIVE = 0xd55e00, /* vermilion */
     QN_COLOR_NEAR = 0xc4c4c4,
-    QN_COLOR_POSITIVE = 0xd55e00, /* vermilion */
+    QN_COLOR_POSITIVE = 0x0072b2, /* blue */
     QN_COLOR_NAN = 0x000000,
     QN_COLOR_BAND = 0xf0f0f0, /* behind what is near zero */
     QN_COLOR_TRAIN = 0x0072b2,

@@ -184,7 +184,7 @@ static void colours_side_by_side_differ_in_grey(void **state)
     double negative = lightness(QN_COLOR_NEGATIVE);
     double near = lightness(QN_COLOR_NEAR);
     double positive = lightness(QN_COLOR_POSITIVE);
-    assert_true(near - negative > 25 && near - positive > 20);
+    assert_true(near - positive > 25 && near - negative > 20);
     assert_true(fabs(negative - positive) > 5);
     assert_true(lightness(QN_COLOR_RAW) - lightness(QN_COLOR_TRAIN) > 30);
     assert_true(lightness(QN_COLOR_TRAIN) - lightness(QN_COLOR_VALID) > 30);
