@@ -48,6 +48,40 @@ static enum qn_status check_parent(const struct resume *r, struct qn_err *err)
                    qn_relation_name(parent.relation));
 }
 
+static bool see(void *user, const json_t *line)
+{
+    (void)line;
+    *(bool *)user = true;
+    return false;
+}
+
+/* Files made anew while the run was opened are empty. */
+static bool has_lines(const struct resume *r, enum qn_run_file file)
+{
+    enum { SOME = 4096 };
+    bool seen = false;
+    enum qn_status status =
+        qn_run_dir_tail(r->path, file, SOME, see, &seen, NULL);
+    return seen || status != QN_OK;
+}
+
+/* Every run with a checkpoint has a line of its start, and of its steps. */
+static void warn_of_lost_lines(const struct resume *r)
+{
+    const char *id = qn_run_dir_id(r->dir);
+    if (!has_lines(r, QN_EVENTS)) {
+        qn_log_write(r->env->log, QN_LOG_WARN,
+                     "%s has lost events.jsonl: settings that were changed "
+                     "while it trained are those of spec.json again",
+                     id);
+    }
+    if (r->step > 0 && !has_lines(r, QN_METRICS)) {
+        qn_log_write(r->env->log, QN_LOG_WARN,
+                     "%s has lost metrics.jsonl: its curves begin at step %lld",
+                     id, (long long)r->step);
+    }
+}
+
 static enum qn_status find_checkpoint(struct resume *r, struct qn_err *err)
 {
     enum qn_status status = qn_run_dir_find_whole(r->path, &r->checkpoint,
@@ -56,6 +90,9 @@ static enum qn_status find_checkpoint(struct resume *r, struct qn_err *err)
         qn_log_write(r->env->log, QN_LOG_WARN,
                      "%s; %s goes on from its checkpoint of step %lld",
                      r->damage.text, qn_run_dir_id(r->dir), (long long)r->step);
+    }
+    if (status == QN_OK) {
+        warn_of_lost_lines(r);
     }
     if (status != QN_ENOTFOUND) {
         return status;

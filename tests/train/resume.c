@@ -227,6 +227,30 @@ static void all_mistakes_are_named_at_once(void **state)
     free(run);
 }
 
+/* Without them the settings may be others than those it was trained with. */
+static void lines_that_are_lost_are_named(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_trainer *t = fixture_create(f, settings);
+    fixture_run(t, 30);
+    char *run = qn_xstrdup(qn_trainer_dir(t));
+    assert_int_equal(qn_trainer_stop(t, true, NULL), QN_OK);
+    qn_trainer_free(t);
+    qn_trainer_free(fixture_resume(f, run, NULL, 0));
+    assert_int_equal(f->lines.len, 0);
+    static const char *const files[] = {"events.jsonl", "metrics.jsonl"};
+    for (int i = 0; i < 2; i++) {
+        char *path = qn_path_join(run, files[i]);
+        assert_int_equal(remove(path), 0);
+        qn_trainer_free(fixture_resume(f, run, NULL, 0));
+        char *said = qn_xasprintf("has lost %s: ", files[i]);
+        assert_non_null(strstr(f->lines.text, said));
+        free(said);
+        free(path);
+    }
+    free(run);
+}
+
 static bool at_once(void *user)
 {
     (void)user;
@@ -447,6 +471,7 @@ int main(void)
         CASE(a_run_cannot_be_trained_twice_at_once),
         CASE(a_changed_text_is_refused),
         CASE(a_damaged_state_is_named),
+        CASE(lines_that_are_lost_are_named),
         CASE(seconds_go_on_where_the_checkpoint_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
