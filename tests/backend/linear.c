@@ -120,6 +120,10 @@ static void products_and_gradients_agree_with_ref(void **state)
     check_case((struct linear_case){1, 1700, 5, 7, 1, 0});
     check_case((struct linear_case){150, 15, 6, 40, 0, 0});
     check_case((struct linear_case){150, 15, 6, 40, 1, 0});
+    /* Outputs enough that workers share them. */
+    check_case((struct linear_case){3, 5, 9, 773, 0, 0});
+    check_case((struct linear_case){1, 1, 3, 2000, 1, 0});
+    check_case((struct linear_case){40, 45, 6, 801, 1, 4});
 }
 
 static size_t workspace_of(struct qn_backend *be, const struct linear_case *c)

@@ -1,4 +1,9 @@
-/* linear.c - the decoder: a product with a window of one step, and a bias. */
+/* linear.c - the decoder: a product with a window of one step, and a bias.
+ *
+ * On the way back slices have rows each, and partial sums of the gradients of
+ * weight and bias. With a large vocabulary those would take more memory, and
+ * passes over it, than all else: then some tasks have outputs each, whose sums
+ * are whole, and others the rows of d_x. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/partials.h"
 #include "backend/cpu/product.h"
@@ -8,17 +13,26 @@
 /* Nothing waits in the cache between products here, and a large vocabulary
  * makes a weight that is costly to pack: blocks are larger than a layer's. */
 #define BLOCK_ROWS 1600
+/* A share of outputs that is worth a task: each packs all of x anew. */
+#define LEAST_OUTPUTS 256
 
 struct linear_job {
     const struct qn_kernels *kernels;
     struct qn_product product; /* y: the output, or its gradient */
     struct qn_batch batch;
+    struct qn_batch whole;       /* the same as one slice */
+    bool by_outputs;             /* backward */
     struct qn_seq d_x;           /* backward */
-    struct qn_partials partials; /* backward */
-    float *work;                 /* [slices, task_work] */
+    struct qn_partials partials; /* backward; by_outputs: its sums alone */
+    float *work;                 /* [tasks, task_work] */
     size_t task_work;
     size_t product_work;
 };
+
+static bool splits_outputs(int slices, size_t outputs)
+{
+    return slices > 1 && outputs / (size_t)slices >= LEAST_OUTPUTS;
+}
 
 /* Shapes only: neither tensors nor work are touched. */
 static struct linear_job open_job(struct qn_cpu *cpu, const struct qn_seq *x,
@@ -31,11 +45,13 @@ static struct linear_job open_job(struct qn_cpu *cpu, const struct qn_seq *x,
                     .window = 1,
                     .outputs = outputs},
         .batch = {x->batch, x->steps, cpu->host.slices, BLOCK_ROWS, NULL},
+        .whole = {x->batch, x->steps, 1, BLOCK_ROWS, NULL},
+        .by_outputs = splits_outputs(cpu->host.slices, outputs),
         .partials = {.n_weight = outputs * (size_t)x->width,
                      .n_bias = outputs,
                      .slices = cpu->host.slices},
     };
-    int rows = qn_largest_block(&job.batch);
+    int rows = qn_largest_block(job.by_outputs ? &job.whole : &job.batch);
     job.product_work = qn_lines(qn_product_work(&job.product, rows));
     job.task_work = job.product_work + qn_lines(outputs);
     return job;
@@ -43,13 +59,16 @@ static struct linear_job open_job(struct qn_cpu *cpu, const struct qn_seq *x,
 
 static size_t tasks_work(const struct linear_job *job)
 {
-    return (size_t)job->batch.slices * job->task_work;
+    size_t tasks = (size_t)job->batch.slices * (job->by_outputs ? 2 : 1);
+    return tasks * job->task_work;
 }
 
-/* Floats for the way back; forward takes the first tasks_work of them. */
+/* Floats for the way back; forward takes the first of them. */
 static size_t job_work(const struct linear_job *job)
 {
     const struct qn_partials *p = &job->partials;
+    if (job->by_outputs)
+        return tasks_work(job);
     return tasks_work(job) +
            qn_partials_work(p->slices, p->n_weight, p->n_bias);
 }
@@ -99,15 +118,14 @@ void qn_cpu_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
         qn_pool_run(cpu->host.pool, job.batch.slices, forward_slice, &job);
 }
 
-static void backward_bias(const struct linear_job *job,
-                          const struct qn_block *block, int slice)
+/* sum [n] += those of outputs [from, from + n), over the rows of a block. */
+static void add_rows(const struct linear_job *job, const struct qn_block *block,
+                     size_t from, size_t n, float *sum, float *work)
 {
-    size_t outputs = job->product.outputs;
-    float *db = task_work(job, slice) + job->product_work;
-    memset(db, 0, outputs * sizeof *db);
+    memset(work, 0, n * sizeof *work);
     for (int r = 0; r < block->sequences * block->steps; r++)
-        job->kernels->add(db, block_row(job, block, r), outputs);
-    job->kernels->add(qn_partials_bias(&job->partials, slice), db, outputs);
+        job->kernels->add(work, block_row(job, block, r) + from, n);
+    job->kernels->add(sum, work, n);
 }
 
 static void backward_slice(void *arg, int slice)
@@ -119,10 +137,54 @@ static void backward_slice(void *arg, int slice)
         struct qn_block block = qn_block_at(&job->batch, slice, i);
         float beta = 0.0f;
         float *dw = qn_partials_weight(&job->partials, slice, i, &beta);
-        backward_bias(job, &block, slice);
+        add_rows(job, &block, 0, job->product.outputs,
+                 qn_partials_bias(&job->partials, slice),
+                 work + job->product_work);
         qn_product_weight_grad(&job->product, &block, dw, beta, work);
         qn_product_input_grad(&job->product, &block, &job->d_x, false, work);
     }
+}
+
+static void input_grad_slice(const struct linear_job *job, int slice,
+                             float *work)
+{
+    int n = qn_n_blocks(&job->batch, slice);
+    for (int i = 0; i < n; i++) {
+        struct qn_block block = qn_block_at(&job->batch, slice, i);
+        qn_product_input_grad(&job->product, &block, &job->d_x, false, work);
+    }
+}
+
+/* The gradients of one share of the outputs, in whole cache lines. */
+static void output_grads(const struct linear_job *job, int share, float *work)
+{
+    size_t outputs = job->product.outputs;
+    int lines = (int)(qn_lines(outputs) / 16);
+    size_t from = (size_t)qn_split(lines, job->batch.slices, share) * 16;
+    size_t end = (size_t)qn_split(lines, job->batch.slices, share + 1) * 16;
+    struct qn_product part = job->product;
+    part.y += from;
+    part.y_pitch = outputs;
+    part.outputs = (end < outputs ? end : outputs) - from;
+    float *dw = job->partials.d_weight + from * (size_t)part.x.width;
+    float *db = job->partials.d_bias + from;
+    int n = qn_n_blocks(&job->whole, 0);
+    for (int i = 0; i < n; i++) {
+        struct qn_block block = qn_block_at(&job->whole, 0, i);
+        add_rows(job, &block, from, part.outputs, db, work + job->product_work);
+        qn_product_weight_grad(&part, &block, dw, 1.0f, work);
+    }
+}
+
+/* Both halves take about as long, so that workers end together. */
+static void backward_outputs(void *arg, int task)
+{
+    const struct linear_job *job = arg;
+    int slices = job->batch.slices;
+    if (task < slices)
+        output_grads(job, task, task_work(job, task));
+    else
+        input_grad_slice(job, task - slices, task_work(job, task));
 }
 
 void qn_cpu_linear_grad(struct qn_backend *be, struct qn_seq d_x,
@@ -143,6 +205,11 @@ void qn_cpu_linear_grad(struct qn_backend *be, struct qn_seq d_x,
     job.d_x = d_x;
     job.partials.d_weight = qn_floats(d_weight);
     job.partials.d_bias = qn_floats(d_bias);
+    if (job.by_outputs) {
+        qn_pool_run(cpu->host.pool, 2 * job.batch.slices, backward_outputs,
+                    &job);
+        return;
+    }
     qn_partials_open(&job.partials, job.work + tasks_work(&job));
     qn_pool_run(cpu->host.pool, job.batch.slices, backward_slice, &job);
     qn_partials_add(cpu, &job.partials, &job.batch);

@@ -16,10 +16,15 @@ size_t qn_product_work(const struct qn_product *p, int rows)
     return (size_t)(rows + p->window - 1) * window_floats(p);
 }
 
+static size_t y_pitch(const struct qn_product *p)
+{
+    return p->y_pitch ? p->y_pitch : p->outputs;
+}
+
 static float *y_of(const struct qn_product *p, const struct qn_block *block)
 {
     size_t row = (size_t)block->first * (size_t)p->x.steps;
-    return p->y + (row + (size_t)block->from) * p->outputs;
+    return p->y + (row + (size_t)block->from) * y_pitch(p);
 }
 
 /* Do the block's rows of this sequence lie at one distance from each other? */
@@ -84,7 +89,7 @@ static void fill_bias(const struct qn_product *p, const struct qn_block *block)
         for (int t = block->from; t < block->from + block->steps; t++) {
             memcpy(y, p->bias + qn_product_bias_at(p, t),
                    p->outputs * sizeof *y);
-            y += p->outputs;
+            y += y_pitch(p);
         }
 }
 
@@ -108,7 +113,7 @@ void qn_product_forward(const struct qn_product *p,
         .k = (int)window_floats(p),
         .lda = x.pitch,
         .ldb = window_floats(p),
-        .ldc = p->outputs,
+        .ldc = y_pitch(p),
         .trans_b = true,
         .beta = p->bias ? 1.0f : 0.0f,
     };
@@ -128,7 +133,7 @@ void qn_product_weight_grad(const struct qn_product *p,
         .m = (int)p->outputs,
         .n = (int)window_floats(p),
         .k = part.sequences * part.steps,
-        .lda = p->outputs,
+        .lda = y_pitch(p),
         .ldb = x.pitch,
         .ldc = window_floats(p),
         .trans_a = true,
@@ -198,7 +203,7 @@ static void window_grads(const struct qn_product *p, const float *y, int m,
             .m = m,
             .n = all ? (int)window_floats(p) : width,
             .k = (int)p->outputs,
-            .lda = p->outputs,
+            .lda = y_pitch(p),
             .ldb = window_floats(p),
             .ldc = pitch,
             .beta = beta,

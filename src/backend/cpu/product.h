@@ -30,7 +30,8 @@ struct qn_product {
     const float *weight;
     const float *bias;          /* NULL: none */
     int bias_steps, bias_first; /* bias_steps 0 or 1: one for all steps */
-    float *y; /* [B, T, outputs]; on the way back its gradient */
+    float *y;       /* [B, T, outputs]; on the way back its gradient */
+    size_t y_pitch; /* floats from row to row of y; 0: outputs */
 };
 
 /* Floats of work that a block of this many rows takes. */
