@@ -351,6 +351,17 @@ enum qn_status qn_pass_forward_counting(struct qn_pass *p,
     return QN_OK;
 }
 
+/* In a dense stack layers add to the gradients of what is below them. The
+ * decoder writes that of the last one's output. */
+static void clear_grads_below(const struct qn_pass *p)
+{
+    const struct qn_layout *l = &p->layout;
+    struct qn_seq below =
+        in_buffer(qn_layout_rows(l, l->layers, p->steps), p->grad[0]);
+    below.width = l->column[l->layers];
+    p->m->be->ops->fill_seq(p->m->be, below, 0.0f);
+}
+
 void qn_pass_backward(struct qn_pass *p)
 {
     struct qn_model *m = p->m;
@@ -359,7 +370,7 @@ void qn_pass_backward(struct qn_pass *p)
     QN_ASSERT(l->training && p->steps > 0 && p->has_loss);
     be->ops->fill(be, m->grads, 0.0f);
     if (l->dense) {
-        be->ops->fill(be, qn_pass_front(p->grad[0], l->grad), 0.0f);
+        clear_grads_below(p);
     }
     qn_pass_decode_back(p);
     for (int k = l->layers - 1; k >= 0; k--) {
