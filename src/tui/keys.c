@@ -149,20 +149,20 @@ void qn_keys_help(int i, struct qn_str *keys, const char **help)
 const struct qn_hint *qn_keys_hints(bool in_prompt)
 {
     static const struct qn_hint prompt[] = {
-        {"F1", "help", false},       {"F8", "pause", false},
-        {"F9", "stop", false},       {"^D", "quit", false},
-        {"Alt-a", "accuracy", true}, {"F6", "focus", false},
-        {"F3", "maximise", false},   {"F5", "log y", false},
-        {"F2", "c z h f o", false},  {"^C", "clear", false},
-        {"Tab", "complete", false},  {NULL, NULL, false},
+        {"F1", "help", NULL, false},       {"F8", "pause", "go on", false},
+        {"F9", "stop", NULL, false},       {"^D", "quit", NULL, false},
+        {"Alt-a", "accuracy", NULL, true}, {"F6", "focus", NULL, false},
+        {"F3", "maximise", NULL, false},   {"F5", "log y", NULL, false},
+        {"F2", "c z h f o", NULL, false},  {"^C", "clear", NULL, false},
+        {"Tab", "complete", NULL, false},  {NULL, NULL, NULL, false},
     };
     static const struct qn_hint panes[] = {
-        {"?", "help", false},        {"p", "pause", false},
-        {"x", "stop", false},        {"q", "quit", false},
-        {"a", "accuracy", true},     {"Esc", "prompt", false},
-        {"e", "maximise", false},    {"y", "log y", false},
-        {"Up Down", "layer", false}, {"s S", "smooth", false},
-        {"c", "c z h f o", false},   {NULL, NULL, false},
+        {"?", "help", NULL, false},        {"p", "pause", "go on", false},
+        {"x", "stop", NULL, false},        {"q", "quit", NULL, false},
+        {"a", "accuracy", NULL, true},     {"Esc", "prompt", NULL, false},
+        {"e", "maximise", NULL, false},    {"y", "log y", NULL, false},
+        {"Up Down", "layer", NULL, false}, {"s S", "smooth", NULL, false},
+        {"c", "c z h f o", NULL, false},   {NULL, NULL, NULL, false},
     };
     return in_prompt ? prompt : panes;
 }

@@ -45,7 +45,8 @@ void qn_keys_help(int i, struct qn_str *keys, const char **help);
  * the last. */
 struct qn_hint {
     const char *key, *label;
-    bool of_classifiers; /* of no use for another run */
+    const char *if_paused; /* the label while the run is; NULL = the same */
+    bool of_classifiers;   /* of no use for another run */
 };
 const struct qn_hint *qn_keys_hints(bool in_prompt);
 

@@ -14,14 +14,18 @@ static void draw_hints(const struct qn_screen *s, struct qn_canvas *c,
     const struct qn_hint *h = qn_keys_hints(s->view.focus == QN_PANE_PROMPT);
     int col = where.col + 1, end = where.col + where.cols;
     bool classifies = qn_view_has_accuracy(s->lab, s->view.run);
+    struct qn_lab_run run;
+    bool paused =
+        qn_lab_run(s->lab, s->view.run, &run) && run.state == QN_LAB_PAUSED;
     for (; h->key; h++) {
         if (h->of_classifiers && !classifies)
             continue;
-        int need = qn_text_width(h->key) + 1 + qn_text_width(h->label);
+        const char *label = paused && h->if_paused ? h->if_paused : h->label;
+        int need = qn_text_width(h->key) + 1 + qn_text_width(label);
         if (col + need > end)
             break;
         col += qn_canvas_text(c, where.row, col, -1, h->key, QN_ROLE_KEY) + 1;
-        col += qn_canvas_text(c, where.row, col, -1, h->label, QN_ROLE_DIM) + 2;
+        col += qn_canvas_text(c, where.row, col, -1, label, QN_ROLE_DIM) + 2;
     }
 }
 

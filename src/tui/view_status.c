@@ -13,6 +13,8 @@
 #define COLS_FOR_WORDS 100
 #define NAME_COLS 24
 #define MAX_PARTS 16
+#define KEEP_REASON 65    /* the run's name and its state stay longer */
+#define MIN_REASON_COLS 8 /* of one that is cut: less says nothing */
 
 /* Words that belong together and are dropped together. */
 struct part {
@@ -67,6 +69,65 @@ static void copy_cut(char *out, size_t size, const char *text, int cols)
     (void)snprintf(out, size, "%.*s%s", (int)end, text, fits ? "" : "...");
 }
 
+/* What goes before part i: a bar between groups, blanks within. */
+static const char *gap_before(const struct line *l, int i)
+{
+    if (i == 0) {
+        return l->labels ? " " : "";
+    }
+    if (l->part[i].before[0] == ':') {
+        return "";
+    }
+    if (l->part[i].group == l->part[i - 1].group) {
+        bool tight = l->part[i].group == GROUP_STATE || !l->labels;
+        return tight ? " " : "  ";
+    }
+    if (!l->bars) {
+        return l->labels ? "  " : " ";
+    }
+    return l->glyphs == QN_GLYPHS_ASCII ? " | " : " \u2502 ";
+}
+
+static int part_cols(const struct line *l, int i)
+{
+    const struct part *p = &l->part[i];
+    return qn_text_width(gap_before(l, i)) + qn_text_width(p->before) +
+           qn_text_width(p->value) + qn_text_width(p->after);
+}
+
+static int line_cols(const struct line *l)
+{
+    int cols = l->labels ? 1 : 0; /* air at the right end */
+    for (int i = 0; i < l->n; i++) {
+        cols += part_cols(l, i);
+    }
+    return cols;
+}
+
+static int least_kept(const struct line *l)
+{
+    int least = 0;
+    for (int i = 1; i < l->n; i++) {
+        least = l->part[i].keep < l->part[least].keep ? i : least;
+    }
+    return least;
+}
+
+static void drop_least(struct line *l)
+{
+    int least = least_kept(l);
+    memmove(&l->part[least], &l->part[least + 1],
+            (size_t)(l->n - least - 1) * sizeof *l->part);
+    l->n--;
+}
+
+static void drop_below(struct line *l, int keep)
+{
+    while (l->n > 0 && l->part[least_kept(l)].keep < keep) {
+        drop_least(l);
+    }
+}
+
 struct state_look {
     const char *word, *sign, *ascii;
     enum qn_role role;
@@ -93,18 +154,39 @@ static struct state_look look_of(enum qn_lab_state state)
     return (struct state_look){"failed", "\u2717", "!", QN_ROLE_ERROR};
 }
 
+/* Why it is paused or has failed, in the columns that what matters more does
+ * not need: cut there, and left out where the cut would leave no sense. */
+static void add_reason(struct line *l, const char *reason)
+{
+    struct line rest = *l;
+    drop_below(&rest, KEEP_REASON);
+    int room = l->cols - line_cols(&rest) - 2;
+    int most = room < l->cols / 2 ? room : l->cols / 2;
+    if (most < qn_text_width(reason) && most < MIN_REASON_COLS) {
+        return;
+    }
+    struct part *p = add(l, GROUP_STATE, KEEP_REASON, QN_ROLE_ERROR);
+    (void)snprintf(p->before, sizeof p->before, ": ");
+    copy_cut(p->value, sizeof p->value, reason, most);
+}
+
+/* What is in a disk's way is a sentence with a path in it, which the log has:
+ * here it is a state of its own, short enough to stay. */
 static void add_state(struct line *l, const struct qn_lab_run *run)
 {
     struct state_look look = look_of(run->state);
     struct part *p = add(l, GROUP_STATE, 100, look.role);
     (void)snprintf(p->value, sizeof p->value, "%s",
                    l->glyphs == QN_GLYPHS_ASCII ? look.ascii : look.sign);
+    if (run->waits) {
+        p = add(l, GROUP_STATE, KEEP_REASON, look.role);
+        (void)snprintf(p->value, sizeof p->value, "waits for the");
+    }
     p = add(l, GROUP_STATE, 75, look.role);
-    (void)snprintf(p->value, sizeof p->value, "%s", look.word);
-    if (run->error != NULL && run->error[0] != '\0') {
-        p = add(l, GROUP_STATE, 78, QN_ROLE_ERROR);
-        (void)snprintf(p->before, sizeof p->before, ": ");
-        copy_cut(p->value, sizeof p->value, run->error, l->cols / 2);
+    (void)snprintf(p->value, sizeof p->value, "%s",
+                   run->waits ? "disk" : look.word);
+    if (!run->waits && run->error != NULL && run->error[0] != '\0') {
+        add_reason(l, run->error);
     }
 }
 
@@ -206,52 +288,6 @@ static void add_run(struct line *l, const struct qn_status_view *view)
     add_losses(l, view);
     add_best(l, run);
     add_state(l, run);
-}
-
-/* What goes before part i: a bar between groups, blanks within. */
-static const char *gap_before(const struct line *l, int i)
-{
-    if (i == 0) {
-        return l->labels ? " " : "";
-    }
-    if (l->part[i].before[0] == ':') {
-        return "";
-    }
-    if (l->part[i].group == l->part[i - 1].group) {
-        bool tight = l->part[i].group == GROUP_STATE || !l->labels;
-        return tight ? " " : "  ";
-    }
-    if (!l->bars) {
-        return l->labels ? "  " : " ";
-    }
-    return l->glyphs == QN_GLYPHS_ASCII ? " | " : " \u2502 ";
-}
-
-static int part_cols(const struct line *l, int i)
-{
-    const struct part *p = &l->part[i];
-    return qn_text_width(gap_before(l, i)) + qn_text_width(p->before) +
-           qn_text_width(p->value) + qn_text_width(p->after);
-}
-
-static int line_cols(const struct line *l)
-{
-    int cols = l->labels ? 1 : 0; /* air at the right end */
-    for (int i = 0; i < l->n; i++) {
-        cols += part_cols(l, i);
-    }
-    return cols;
-}
-
-static void drop_least(struct line *l)
-{
-    int least = 0;
-    for (int i = 1; i < l->n; i++) {
-        least = l->part[i].keep < l->part[least].keep ? i : least;
-    }
-    memmove(&l->part[least], &l->part[least + 1],
-            (size_t)(l->n - least - 1) * sizeof *l->part);
-    l->n--;
 }
 
 static int draw_part(struct qn_canvas *c, int row, int col,

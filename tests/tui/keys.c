@@ -163,6 +163,8 @@ static void hints_name_keys_that_act(void **state)
             assert_true(readline || rows_that_name(name.text) == 1);
             assert_true(strlen(h->label) > 0);
             of_classifiers += h->of_classifiers;
+            assert_int_equal(h->if_paused != NULL,
+                             strcmp(h->label, "pause") == 0);
             qn_str_free(&name);
         }
         assert_int_equal(of_classifiers, 1);

@@ -666,6 +666,61 @@ static void a_status_says_what_is_wrong(void **state)
     tear_down(&f);
 }
 
+static const char full_disk[] =
+    "/a/long/path/runs/20261128T172857Z-16f3-full/metrics.jsonl: cannot write: "
+    "No space left on device";
+
+/* The path is the log's: in the status it would push out all else. */
+static void a_wait_for_the_disk_is_said_in_a_few_words(void **state)
+{
+    (void)state;
+    struct fixture f;
+    set_up(&f, 1840, 1);
+    f.run.state = QN_LAB_PAUSED;
+    f.run.waits = true;
+    f.run.error = full_disk;
+    assert_status(&f.run, 1, 120,
+                  " quern | psalms-drelu  epoch 1.23/10  step 1840/3000   "
+                  "| loss 1.234  best valid 1.520  2.193 bpc "
+                  "| = waits for the disk ");
+    assert_status(&f.run, 1, 80,
+                  " psalms-drelu  step 1840/3000   "
+                  "| loss 1.234  best 1.520 | = waits for the disk ");
+    assert_status(&f.run, 1, 40, " step 1840/3000      loss 1.234  = disk ");
+    assert_status(&f.run, 1, 20, "1840/3000    1.234 =");
+    tear_down(&f);
+}
+
+static void a_reason_costs_neither_name_nor_state(void **state)
+{
+    (void)state;
+    struct fixture f;
+    set_up(&f, 1840, 1);
+    f.run.state = QN_LAB_PAUSED;
+    for (int cols = 1; cols <= 130; cols++) {
+        const struct qn_status_view view = {.run = &f.run,
+                                            .accuracy = (double)NAN,
+                                            .n_active = 1,
+                                            .glyphs = QN_GLYPHS_ASCII};
+        f.run.error = "";
+        char *without = status_of(&view, cols);
+        f.run.error = full_disk;
+        char *with = status_of(&view, cols);
+        assert_int_equal(strstr(with, "psalms-drelu") != NULL,
+                         strstr(without, "psalms-drelu") != NULL);
+        assert_int_equal(strstr(with, "paused") != NULL,
+                         strstr(without, "paused") != NULL);
+        assert_int_equal(strstr(with, "paused: ") != NULL,
+                         strstr(with, "...") != NULL);
+        free(with);
+        free(without);
+    }
+    assert_status(&f.run, 1, 80,
+                  " psalms-drelu  step 1840/3000 | loss 1.234 "
+                  "| = paused: /a/long/path/runs/202... ");
+    tear_down(&f);
+}
+
 static const char *const help[] = {"F1    this help", "F8    pause, go on",
                                    "F9    stop the run", "one line without",
                                    NULL};
@@ -739,6 +794,8 @@ int main(void)
         cmocka_unit_test(no_number_is_cut),
         cmocka_unit_test(every_state_has_a_word_and_a_sign),
         cmocka_unit_test(a_status_says_what_is_wrong),
+        cmocka_unit_test(a_wait_for_the_disk_is_said_in_a_few_words),
+        cmocka_unit_test(a_reason_costs_neither_name_nor_state),
         cmocka_unit_test(a_popup_looks_as_it_did),
         cmocka_unit_test(a_popup_scrolls_and_holds_at_all_sizes),
     };

@@ -206,6 +206,44 @@ static void what_was_typed_ahead_answers_no_question(void **state)
     assert_int_equal(view(d->f, id).state, QN_LAB_RUNNING);
 }
 
+static void the_hint_of_the_pause_says_what_the_key_does_next(void **state)
+{
+    struct desk *d = *state;
+    assert_true(shows(d, "F8 pause"));
+    qn_run_id id = start_run(d->f, endless, false);
+    qn_screen_update(d->screen);
+    assert_true(shows(d, "F8 pause"));
+    press(d, QN_KEY_F1 + 7);
+    wait_state(d->f, id, QN_LAB_PAUSED);
+    assert_true(shows(d, "F8 go on"));
+    press(d, QN_KEY_F1 + 7);
+    wait_state(d->f, id, QN_LAB_RUNNING);
+    assert_true(shows(d, "F8 pause"));
+}
+
+/* Nothing is asserted under the limit, which holds for the report as well. */
+static void a_full_disk_is_a_state_until_there_is_room(void **state)
+{
+    struct desk *d = *state;
+    qn_run_id id = start_run(d->f, endless, false);
+    qn_screen_update(d->screen);
+    rlim_t before = fixture_limit_files(4000);
+    wait_state(d->f, id, QN_LAB_PAUSED);
+    struct qn_lab_run run = view(d->f, id);
+    bool has_path = strstr(run.error, run.run) != NULL;
+    bool said = shows(d, "| = waits for the disk\n");
+    bool hinted = shows(d, "F8 go on");
+    (void)fixture_limit_files(before);
+    assert_true(run.waits);
+    assert_true(has_path);
+    assert_true(said);
+    assert_true(hinted);
+    press(d, QN_KEY_F1 + 7);
+    wait_state(d->f, id, QN_LAB_RUNNING);
+    assert_false(view(d->f, id).waits);
+    assert_true(shows(d, "| * running\n"));
+}
+
 static enum qn_screen_wish press_alt(struct desk *d, char c)
 {
     struct qn_key key = {
@@ -430,6 +468,8 @@ int main(void)
         SCREEN_TEST(quitting_asks_only_while_a_run_is_active),
         SCREEN_TEST(the_run_that_a_question_names_is_the_one_that_stops),
         SCREEN_TEST(what_was_typed_ahead_answers_no_question),
+        SCREEN_TEST(the_hint_of_the_pause_says_what_the_key_does_next),
+        SCREEN_TEST(a_full_disk_is_a_state_until_there_is_room),
         SCREEN_TEST(classifiers_show_loss_or_accuracy),
         SCREEN_TEST(accuracy_gives_way_to_the_loss_of_a_language_model),
         SCREEN_TEST(cancelling_stops_nothing),
