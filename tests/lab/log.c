@@ -133,6 +133,27 @@ static void notices_of_a_trainer_come_through_the_log(void **state)
     assert_false(qn_lab_poll(f->lab));
 }
 
+/* Before its first step; the run alone, not what the program holds. */
+static void a_run_says_what_memory_it_takes(void **state)
+{
+    struct lab_fixture *f = *state;
+    const char *const more[] = {"steps=9"};
+    qn_run_id again, id = start_run(f, (const char *[]){"steps=3", NULL}, true);
+    char *log = take_log(f);
+    assert_line(log, " takes ");
+    assert_line(log, " MB of memory\n");
+    free(log);
+    qn_lab_release(f->lab);
+    wait_state(f, id, QN_LAB_DONE);
+    free(take_log(f));
+    assert_ok(
+        qn_lab_resume_stored(f->lab, view(f, id).dir, more, 1, &again, &err));
+    log = take_log(f);
+    assert_line(log, " MB of memory\n");
+    free(log);
+    wait_state(f, again, QN_LAB_DONE);
+}
+
 static void a_log_that_nobody_reads_keeps_the_newest(void **state)
 {
     struct lab_fixture *f = *state;
@@ -160,6 +181,7 @@ int main(void)
         WITH_LAB(a_run_leaves_its_lines_in_order),
         WITH_LAB(with_two_runs_each_line_says_which),
         WITH_LAB(notices_of_a_trainer_come_through_the_log),
+        WITH_LAB(a_run_says_what_memory_it_takes),
         WITH_LAB(a_log_that_nobody_reads_keeps_the_newest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
