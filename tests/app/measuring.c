@@ -402,6 +402,7 @@ static void put_parent(const char *id, const char *parent)
     assert_int_equal(sh("mkdir store/%s", id), 0);
     assert_int_equal(
         sh("echo '{\"name\":\"%s\"}' > store/%s/spec.json", id, id), 0);
+    assert_int_equal(sh("echo '{}' > store/%s/code.json", id), 0);
     assert_int_equal(sh("echo '{\"relation\":\"fork\",\"run\":\"%s\","
                         "\"name\":\"x\",\"step\":800,\"sha256\":\"\"}' "
                         "> store/%s/parent.json",
