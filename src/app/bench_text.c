@@ -134,7 +134,10 @@ static void print_shapes(struct qn_out *out, const struct qn_bench_results *r,
 /* A number, or nothing where there is none. */
 static const char *cell(char *buf, size_t size, double v, int decimals)
 {
-    (void)snprintf(buf, size, v > 0 ? "%.*f" : "", decimals, v);
+    buf[0] = '\0';
+    if (v > 0) {
+        (void)snprintf(buf, size, "%.*f", decimals, v);
+    }
     return buf;
 }
 

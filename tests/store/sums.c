@@ -294,11 +294,11 @@ static void the_last_good_is_never_pruned(void **state)
     struct qn_run_dir *d = make_run(*state, "r");
     const char *run = qn_run_dir_path(d);
     const struct qn_keep two = {.best = 0, .last = 2};
-    checkpoint(d, 10, "one", false, NAN, two);
-    checkpoint(d, 20, "two", false, NAN, two);
+    checkpoint(d, 10, "one", false, (double)NAN, two);
+    checkpoint(d, 20, "two", false, (double)NAN, two);
     append(d, QN_EVENTS, "nan", 22);
     for (int step = 22; step < 26; step++) {
-        checkpoint(d, step, "spoilt", false, NAN, two);
+        checkpoint(d, step, "spoilt", false, (double)NAN, two);
         append(d, QN_EVENTS, "nan", step + 1);
     }
     check_found(run, "last_good", 20, "two");
