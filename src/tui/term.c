@@ -39,6 +39,7 @@ struct qn_term {
     int pipe[2];              /* strays: read end, write end */
     int n_colors;
     bool utf8;
+    struct qn_canvas shown; /* what was drawn last */
     struct sigaction old_action[N_CRASH_SIGNALS];
     void *signal_stack;
 };
@@ -217,6 +218,7 @@ static void announce(struct qn_term *t, const char *sequence)
 
 static void free_streams(struct qn_term *t)
 {
+    qn_canvas_fini(&t->shown);
     if (t->in)
         fclose(t->in);
     if (t->out)
@@ -329,6 +331,7 @@ void qn_term_resized(struct qn_term *t)
         size.ws_col > 0)
         resizeterm(size.ws_row, size.ws_col);
     clearok(curscr, TRUE);
+    qn_canvas_resize(&t->shown, 0, 0); /* ncurses has moved what was there */
 }
 
 void qn_term_repaint(struct qn_term *t)
@@ -377,19 +380,56 @@ static void put_cell(const struct qn_term *t, int row, int col,
     mvadd_wch(row, col, &c);
 }
 
+static void put_row(struct qn_term *t, int row,
+                    const struct qn_canvas_cell *cells, int n)
+{
+    move(row, 0);
+    clrtoeol();
+    for (int x = 0; x < n; x++) {
+        if (cells[x].glyph != 0) /* 0: covered by the wide one before it */
+            put_cell(t, row, x, &cells[x]);
+    }
+}
+
+static bool same_row(const struct qn_canvas_cell *a,
+                     const struct qn_canvas_cell *b, int n)
+{
+    for (int x = 0; x < n; x++) {
+        if (a[x].glyph != b[x].glyph || a[x].role != b[x].role ||
+            a[x].bold != b[x].bold || a[x].reverse != b[x].reverse)
+            return false;
+    }
+    return true;
+}
+
+/* ncurses compares, too, but has to be given every cell for that, which took
+ * half of a frame's time: it gets the rows that are not as they were. */
+static void put_rows(struct qn_term *t, const struct qn_canvas *c, int rows,
+                     int cols)
+{
+    struct qn_canvas *shown = &t->shown;
+    bool all = shown->rows != c->rows || shown->cols != c->cols;
+    if (all) {
+        erase();
+        qn_canvas_resize(shown, c->rows, c->cols);
+    }
+    int n = c->cols < cols ? c->cols : cols;
+    for (int y = 0; y < c->rows && y < rows; y++) {
+        const struct qn_canvas_cell *cells = &c->cells[y * c->cols];
+        struct qn_canvas_cell *before = &shown->cells[y * c->cols];
+        if (all || !same_row(cells, before, c->cols)) {
+            put_row(t, y, cells, n);
+            memcpy(before, cells, (size_t)c->cols * sizeof *cells);
+        }
+    }
+}
+
 void qn_term_draw(struct qn_term *t, const struct qn_canvas *c, int row,
                   int col)
 {
     int rows, cols;
     qn_term_size(t, &rows, &cols);
-    erase();
-    for (int y = 0; y < c->rows && y < rows; y++) {
-        for (int x = 0; x < c->cols && x < cols; x++) {
-            const struct qn_canvas_cell *cell = &c->cells[y * c->cols + x];
-            if (cell->glyph != 0) /* 0: covered by the wide one before it */
-                put_cell(t, y, x, cell);
-        }
-    }
+    put_rows(t, c, rows, cols);
     bool shown = row >= 0 && row < rows && col >= 0 && col < cols;
     curs_set(shown ? 1 : 0);
     if (shown)
