@@ -26,8 +26,8 @@
 #define SHARE 0.10
 #define SLACK 64e6
 
-/* Two evaluations, samples, statistics and checkpoints, and the end's. */
-#define DUE "steps=4 eval.every=2 stats.every=2 checkpoint.every=2 "
+/* An evaluation, a sample, statistics and a checkpoint. */
+#define DUE "steps=2 eval.every=2 stats.every=2 checkpoint.every=2 "
 
 static double beside(double plan, double peak)
 {
@@ -76,7 +76,7 @@ static void check_run(const char *settings, int threads, double least)
         child_start("train --json %s " DUE "threads=%d", settings, threads);
     double plan = planned(&c, &peak, &run);
     check(plan, peak, least);
-    c = child_start("resume %s --json steps=6", run);
+    c = child_start("resume %s --json steps=4", run);
     plan = planned(&c, &peak, NULL);
     check(plan, peak, least);
     free(run);
