@@ -111,7 +111,7 @@ static void large_blocks_are_seen_and_go_back_when_freed(void **state)
 {
     (void)state;
     const size_t size = (size_t)24 << 20, slack = (size_t)8 << 20;
-    size_t before, with, after, most, later;
+    size_t before = 0, with = 0, after = 0, most = 0, later = 0;
     if (!QN_RETURNS || !qn_mem_resident(&before, &most)) {
         skip();
     }
