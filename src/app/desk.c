@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "tui/input.h"
 #include "tui/line.h"
 #include "tui/screen.h"
@@ -457,6 +458,8 @@ int qn_desk_run(const struct qn_desk_options *options)
     int code = 0;
     struct qn_train_env env = options->env;
     env.log = NULL; /* notices come with the lab's log, their level kept */
+    env.gives_way = true;
+    qn_pool_give_way(env.pool);
     /* Before ncurses, which would else install handlers of its own. */
     enum qn_status st = qn_signals_start(&err);
     if (st == QN_OK)

@@ -50,6 +50,7 @@ struct qn_pool {
     int n_threads; /* in all */
     int n_workers;
     double turn; /* seconds */
+    bool workers_give_way;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t work;  /* a task for a worker, or stop */
@@ -333,9 +334,14 @@ static struct caller *next_caller(struct qn_pool *pool)
 static void *work(void *arg)
 {
     struct qn_pool *pool = arg;
+    bool gives_way = false;
     qn_lock(&pool->lock);
     while (!pool->stop) {
         struct caller *c = next_caller(pool);
+        if (pool->workers_give_way && !gives_way) {
+            gives_way = true;
+            qn_thread_give_way();
+        }
         if (c != NULL) {
             run_one(pool, c);
         } else {
@@ -443,6 +449,13 @@ int qn_pool_size(const struct qn_pool *pool)
 void qn_pool_set_turn(struct qn_pool *pool, double seconds)
 {
     pool->turn = seconds;
+}
+
+void qn_pool_give_way(struct qn_pool *pool)
+{
+    qn_lock(&pool->lock);
+    pool->workers_give_way = true;
+    qn_unlock(&pool->lock);
 }
 
 void qn_pool_run(struct qn_pool *pool, int n, qn_pool_fn fn, void *arg)

@@ -31,6 +31,10 @@ int qn_pool_size(const struct qn_pool *pool); /* threads, the caller included */
 /* Other than QN_POOL_TURN_SECONDS; before the first job. */
 void qn_pool_set_turn(struct qn_pool *pool, double seconds);
 
+/* Its workers give way (qn_thread_give_way); callers are left as they are.
+ * Before the first job. */
+void qn_pool_give_way(struct qn_pool *pool);
+
 /* Run fn(arg, 0) ... fn(arg, n - 1) and return when all have ended. Several
  * threads may call it at once and share the pool's as said above: it sleeps
  * while it is the turn of others. A NULL pool runs them in order on the caller.

@@ -13,6 +13,10 @@ enum qn_status qn_thread_start(pthread_t *out, const char *name,
                                void *(*fn)(void *), void *arg,
                                struct qn_err *err);
 void qn_thread_join(pthread_t thread);
+/* The calling thread computes while a person waits for others of this process:
+ * from now on it gets a third of the time of a thread that did not call this,
+ * where both want a core. There is no way back. */
+void qn_thread_give_way(void);
 
 void qn_mutex_init(pthread_mutex_t *m);
 void qn_mutex_fini(pthread_mutex_t *m);

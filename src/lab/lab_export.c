@@ -14,6 +14,7 @@
 struct qn_lab_export {
     char *run, *to;
     unsigned formats;
+    bool gives_way;
     struct qn_exported files;
     enum qn_status status;
     struct qn_err err;
@@ -30,6 +31,9 @@ static bool cancelled(void *user)
 static void *work(void *arg)
 {
     struct qn_lab_export *x = arg;
+    if (x->gives_way) {
+        qn_thread_give_way();
+    }
     x->status = qn_export_until(x->run, x->to, x->formats, cancelled, x,
                                 &x->files, &x->err);
     atomic_store(&x->done, true);
@@ -65,6 +69,7 @@ enum qn_status qn_lab_export_start(const struct qn_lab *lab, qn_run_id id,
     x->run = qn_xstrdup(run.dir);
     x->to = qn_xstrdup(to);
     x->formats = set;
+    x->gives_way = qn_lab_env(lab)->gives_way;
     atomic_init(&x->cancel, false);
     atomic_init(&x->done, false);
     status = qn_thread_start(&x->thread, "export", work, x, err);

@@ -117,6 +117,9 @@ static void *work(void *arg)
 {
     struct lab_job *job = arg;
     struct qn_err err = {""};
+    if (job->env.gives_way) {
+        qn_thread_give_way();
+    }
     job->answer = (struct qn_note){.kind = QN_NOTE_REPLY,
                                    .split = job->command.split,
                                    .on_request = true,

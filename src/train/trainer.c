@@ -417,6 +417,11 @@ const char *qn_trainer_id(const struct qn_trainer *t)
     return qn_run_dir_id(t->dir);
 }
 
+const struct qn_train_env *qn_trainer_env(const struct qn_trainer *t)
+{
+    return &t->env;
+}
+
 int64_t qn_trainer_step_count(const struct qn_trainer *t)
 {
     return t->at.step;

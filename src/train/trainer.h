@@ -27,6 +27,9 @@ struct qn_train_env {
     const char *data_dir; /* NULL: the default */
     const char *backend;  /* "cpu" or "ref" */
     struct qn_log *log;   /* notices for a person; NULL drops them */
+    /* Threads that are started to compute give way (qn_thread_give_way): a
+     * person sits at another one. The pool's are told by who makes it. */
+    bool gives_way;
 };
 
 enum qn_trainer_state {
@@ -121,6 +124,7 @@ enum qn_trainer_state qn_trainer_state(const struct qn_trainer *t);
 const struct qn_spec *qn_trainer_spec(const struct qn_trainer *t);
 const char *qn_trainer_dir(const struct qn_trainer *t);
 const char *qn_trainer_id(const struct qn_trainer *t);
+const struct qn_train_env *qn_trainer_env(const struct qn_trainer *t);
 int64_t qn_trainer_step_count(const struct qn_trainer *t);
 int64_t qn_trainer_steps_total(const struct qn_trainer *t);
 int64_t qn_trainer_steps_per_epoch(const struct qn_trainer *t);

@@ -372,6 +372,9 @@ static void refuse_rest(struct qn_worker *w)
 static void *work(void *arg)
 {
     struct qn_worker *w = arg;
+    if (qn_trainer_env(w->trainer)->gives_way) {
+        qn_thread_give_way();
+    }
     while (alive(w)) {
         struct qn_command c;
         if (next_command(w, &c)) {

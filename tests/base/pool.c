@@ -8,7 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct tasks {
     int n_runs[1000];
@@ -46,6 +49,42 @@ static void every_task_runs_once_on_any_number_of_threads(void **state)
         }
         qn_pool_free(pool);
     }
+}
+
+/* Each task waits for the other, so that two threads take one each. */
+struct pair {
+    pthread_t caller;
+    atomic_int n_begun;
+    int nice_caller, nice_worker;
+};
+
+static void read_priority(void *arg, int task)
+{
+    (void)task;
+    struct pair *p = arg;
+    atomic_fetch_add(&p->n_begun, 1);
+    while (atomic_load(&p->n_begun) < 2) {
+        (void)sched_yield();
+    }
+    int nice = getpriority(PRIO_PROCESS, 0);
+    if (pthread_equal(pthread_self(), p->caller)) {
+        p->nice_caller = nice;
+    } else {
+        p->nice_worker = nice;
+    }
+}
+
+static void workers_give_way_and_callers_do_not(void **state)
+{
+    (void)state;
+    int before = getpriority(PRIO_PROCESS, 0);
+    struct pair p = {.caller = pthread_self()};
+    struct qn_pool *pool = qn_pool_new(2);
+    qn_pool_give_way(pool);
+    qn_pool_run(pool, 2, read_priority, &p);
+    qn_pool_free(pool);
+    assert_int_equal(p.nice_caller, before);
+    assert_int_equal(p.nice_worker, before + 5 < 19 ? before + 5 : 19);
 }
 
 static void no_pool_runs_them_in_order(void **state)
@@ -150,6 +189,7 @@ int main(void)
         cmocka_unit_test(the_size_counts_the_caller),
         cmocka_unit_test(as_many_tasks_as_threads_run_at_once),
         cmocka_unit_test(several_callers_share_the_workers),
+        cmocka_unit_test(workers_give_way_and_callers_do_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

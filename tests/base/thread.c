@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 
 static void *read_mask(void *arg)
 {
@@ -33,6 +34,28 @@ static void a_started_thread_blocks_every_signal(void **state)
         assert_int_equal(sigismember(&after, signals[i]),
                          sigismember(&before, signals[i]));
     }
+}
+
+static void *read_priorities(void *arg)
+{
+    int *nice = arg;
+    nice[0] = getpriority(PRIO_PROCESS, 0);
+    qn_thread_give_way();
+    nice[1] = getpriority(PRIO_PROCESS, 0);
+    return NULL;
+}
+
+static void a_thread_gives_way_alone(void **state)
+{
+    (void)state;
+    int before = getpriority(PRIO_PROCESS, 0), nice[2];
+    pthread_t thread;
+    assert_int_equal(
+        qn_thread_start(&thread, "polite", read_priorities, nice, NULL), QN_OK);
+    qn_thread_join(thread);
+    assert_int_equal(nice[0], before);
+    assert_int_equal(nice[1], before + 5 < 19 ? before + 5 : 19);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
 }
 
 struct ping {
@@ -88,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_started_thread_blocks_every_signal),
+        cmocka_unit_test(a_thread_gives_way_alone),
         cmocka_unit_test(conditions_pass_turns),
         cmocka_unit_test(there_is_a_core),
     };
