@@ -99,6 +99,9 @@ struct qn_norm {
  * real state; rows of out are 0, those of saved are unspecified, and neither
  * sums, gradients nor norm's statistics see anything of them: d_x rows are 0
  * (with add_x: as they were).
+ * n_symbols V > 0: x is an embedding. Its rows are those of table [V, D] at ids
+ * [B, T], nothing dropped, a negative id being the zero vector (its history may
+ * be of an older table); a backend may then multiply the table in place of x.
  */
 struct qn_qrnn {
     int hidden, window;
@@ -113,6 +116,8 @@ struct qn_qrnn {
     struct qn_seq x, out;
     struct qn_tensor c0, cells, saved;
     const int *n_real;
+    int n_symbols;
+    struct qn_tensor table, ids;
 };
 
 /* The way back. The gradient of the objective with respect to out comes in as
@@ -122,13 +127,16 @@ struct qn_qrnn {
  * or added to when add_x; absent = not wanted. It has the history of x; those
  * rows are scratch, since no gradient crosses segments. It may be narrower than
  * x: then it is of the last columns of x. d_c0 [B, H]: written, absent = not
- * wanted. saved and norm.raw are consumed. */
+ * wanted. saved and norm.raw are consumed.
+ * d_table [V, D], of an embedding: added to; absent = not wanted. Then d_x, all
+ * columns of it and not add_x, must be there and is scratch. */
 struct qn_qrnn_grad {
     struct qn_seq d_out;
     struct qn_tensor d_last_c;
     struct qn_tensor d_weight, d_bias, d_gain, d_shift;
     struct qn_seq d_x; /* may be a part of the columns of a wider buffer */
     bool add_x;
+    struct qn_tensor d_table;
     struct qn_tensor d_c0;
 };
 

@@ -118,6 +118,10 @@ void qn_check_qrnn(const struct qn_qrnn *l)
     qn_check_tensor(l->c0, batch * hidden);
     qn_check_tensor(l->cells, rows * hidden);
     qn_check_tensor(l->saved, rows * outputs);
+    if (l->n_symbols > 0) {
+        qn_check_tensor(l->table, (size_t)l->n_symbols * (size_t)l->x.width);
+        qn_check_tensor(l->ids, rows);
+    }
 }
 
 /* What stands in for the bias, and what the way back needs of the norm. */
@@ -145,6 +149,11 @@ void qn_check_qrnn_grad(const struct qn_qrnn *l, const struct qn_qrnn_grad *g)
     if (g->d_c0.buffer)
         qn_check_tensor(g->d_c0, l->c0.count);
     check_input_grad(&g->d_x, &l->x);
+    if (g->d_table.buffer) {
+        QN_ASSERT(l->n_symbols > 0 && g->d_x.buffer && !g->add_x);
+        QN_ASSERT(g->d_x.width == l->x.width);
+        qn_check_tensor(g->d_table, l->table.count);
+    }
 }
 
 void qn_check_lstm(const struct qn_lstm *l)

@@ -205,7 +205,6 @@ static void backward_inputs(const struct qn_ref_layer *r,
 void qn_ref_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
                       const struct qn_qrnn_grad *grad)
 {
-    (void)be;
     qn_check_qrnn_grad(layer, grad);
     struct qn_ref_layer r = qn_ref_open(layer);
     double *sum = qn_xcalloc(r.window * r.in, sizeof *sum);
@@ -219,5 +218,9 @@ void qn_ref_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
     }
     if (grad->d_x.buffer)
         backward_inputs(&r, grad);
+    if (grad->d_table.buffer) {
+        struct qn_dropout none = {.p = 0};
+        qn_ref_embed_grad(be, grad->d_table, grad->d_x, layer->ids, &none);
+    }
     free(sum);
 }

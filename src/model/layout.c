@@ -19,6 +19,11 @@ int qn_layout_width(const struct qn_spec *spec, int k)
     return k == 0 ? embed : hidden;
 }
 
+bool qn_layout_looks_up(const struct qn_spec *spec)
+{
+    return qn_layer_ops(spec)->looks_up && !spec->model.dense;
+}
+
 static int history_of(const struct qn_spec *spec, int k)
 {
     struct qn_layer_place place = {spec, k, qn_layout_width(spec, k)};

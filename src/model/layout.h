@@ -53,6 +53,10 @@ int qn_layout_outputs(const struct qn_spec *spec, int vocab);
 /* Width of what layer k reads, 0 <= k < layers. */
 int qn_layout_width(const struct qn_spec *spec, int k);
 
+/* Whether the embedding may be the first layer's own (struct qn_layer_symbols):
+ * in a dense stack others read it, too. */
+bool qn_layout_looks_up(const struct qn_spec *spec);
+
 void qn_layout_init(struct qn_layout *l, const struct qn_spec *spec, int vocab,
                     int batch, int steps, bool training);
 

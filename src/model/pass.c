@@ -230,6 +230,23 @@ static struct qn_seq wanted_grad(const struct qn_pass *p, int k)
     return grad;
 }
 
+/* What was dropped is no entry of the table. */
+static struct qn_layer_symbols symbols(const struct qn_pass *p, int k)
+{
+    const struct qn_model *m = p->m;
+    struct qn_layer_symbols s = {0};
+    if (k > 0 || !qn_layout_looks_up(&m->spec) || embed_dropout(p).p > 0) {
+        return s;
+    }
+    s.n = m->vocab;
+    s.ids = qn_pass_front(p->ids, qn_pass_symbols(p));
+    s.table = embedding(m);
+    if (p->layout.training && embedding_learns(m)) {
+        s.d_table = qn_model_param(m, m->grads, EMBEDDING);
+    }
+    return s;
+}
+
 static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
 {
     const struct qn_model *m = p->m;
@@ -243,6 +260,7 @@ static struct qn_layer_run layer_run(const struct qn_pass *p, int k)
         .dropout = dropout(p, m->spec.model.dropout, k, QN_RNG_DROPOUT),
         .zoneout = dropout(p, m->spec.model.zoneout, k, QN_RNG_ZONEOUT),
         .training = l->training,
+        .symbols = symbols(p, k),
         .n_real = p->n_real,
         .position = p->position};
     size_t saved = qn_layer_ops(&m->spec)->saved(&run.place, l->training);
@@ -377,7 +395,7 @@ void qn_pass_backward(struct qn_pass *p)
         struct qn_layer_run run = layer_run(p, k);
         qn_layer_ops(&m->spec)->backward(&run);
     }
-    if (embedding_learns(m)) {
+    if (embedding_learns(m) && symbols(p, 0).n == 0) {
         struct qn_dropout drop = embed_dropout(p);
         be->ops->embed_grad(be, qn_model_param(m, m->grads, EMBEDDING),
                             qn_pass_input_grad(p, 0),

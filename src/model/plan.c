@@ -18,20 +18,22 @@ static bool same_shapes(const struct qn_layout *l, int a, int b)
 
 /* A backend uses one workspace for all layers and the decoder, as large as the
  * largest needs. Most layers are shaped as the one before them and need not be
- * asked. */
-static size_t workspace_at(const struct qn_layout *l, int steps,
+ * asked, unless that one is the first, which may look its input up. */
+static size_t workspace_at(const struct qn_layout *l, int steps, int vocab,
                            const struct qn_spec *spec, struct qn_backend *be)
 {
     struct qn_seq decoded = qn_layout_decoded(l, steps);
     size_t most = be->ops->linear_workspace(be, &decoded, (size_t)l->outputs);
     for (int k = 0; k < l->layers; k++) {
-        if (k > 0 && same_shapes(l, k, k - 1)) {
+        if (k > 1 && same_shapes(l, k, k - 1)) {
             continue;
         }
+        int looked_up = k == 0 && qn_layout_looks_up(spec) ? vocab : 0;
         struct qn_layer_run run = {.be = be,
                                    .place = {spec, k, l->width[k]},
                                    .x = qn_layout_input(l, k, steps),
                                    .out = qn_layout_output(l, k, steps),
+                                   .symbols = {.n = looked_up},
                                    .training = l->training};
         size_t bytes = qn_layer_ops(spec)->workspace(&run);
         most = bytes > most ? bytes : most;
@@ -47,16 +49,18 @@ static size_t workspace_at(const struct qn_layout *l, int steps,
 /* A backend cuts a segment into blocks that are as equal as they can be, so a
  * shorter one may want more than the longest. */
 static size_t workspace_of(const struct qn_layout *l, bool every_length,
-                           const struct qn_spec *spec, struct qn_backend *be)
+                           int vocab, const struct qn_spec *spec,
+                           struct qn_backend *be)
 {
-    size_t most = l->layers > 0 ? workspace_at(l, l->steps, spec, be) : 0;
+    size_t most =
+        l->layers > 0 ? workspace_at(l, l->steps, vocab, spec, be) : 0;
     int slices = spec->threads > 0 ? spec->threads : 1;
     int limit = MOST_STEPS * (l->batch < slices ? slices : 1);
     limit = every_length ? (l->steps < limit ? l->steps : limit) : 0;
     size_t rows = qn_size_mul((size_t)l->batch, (size_t)limit);
     int stride = 1 + (int)(rows / MOST_ROWS);
     for (int steps = 1; steps <= limit; steps += stride) {
-        size_t bytes = workspace_at(l, steps, spec, be);
+        size_t bytes = workspace_at(l, steps, vocab, spec, be);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -141,9 +145,9 @@ void qn_model_plan(const struct qn_spec *spec,
         .gradients = trained,
         .moments = moments,
         .activations = floats(train.total),
-        .workspace = most_of(workspace_of(&train, documents, spec, be),
-                             workspace_of(&eval, true, spec, be),
-                             workspace_of(&sample, true, spec, be)),
+        .workspace = most_of(workspace_of(&train, documents, vocab, spec, be),
+                             workspace_of(&eval, true, vocab, spec, be),
+                             workspace_of(&sample, true, vocab, spec, be)),
         .saving = qn_size_add(weights, state),
         .evaluation = floats(eval.total),
         .sampling = sampling_of(&sample),

@@ -34,6 +34,12 @@ struct qn_layer_place {
     int in_width;
 };
 
+/* Of a layer whose x is an embedding, nothing dropped: see struct qn_qrnn. */
+struct qn_layer_symbols {
+    int n; /* 0: x is something else */
+    struct qn_tensor ids, table, d_table;
+};
+
 /* A layer's way through one segment: B streams, T steps, H units. */
 struct qn_layer_run {
     struct qn_backend *be;
@@ -47,6 +53,7 @@ struct qn_layer_run {
     struct qn_tensor kept;  /* [kept], from forward to carry; training only */
     struct qn_dropout dropout, zoneout;
     bool training;
+    struct qn_layer_symbols symbols;
     const int *n_real; /* [B], rows of each stream that are real; NULL: all */
     int position; /* of row 0: steps since the stream's start, modulo seq */
     /* Backward only: d_out comes in, d_x is written or added to; without a
@@ -56,6 +63,8 @@ struct qn_layer_run {
 };
 
 struct qn_layer_ops {
+    /* Takes 'symbols', and with them the embedding's gradient on itself. */
+    bool looks_up;
     /* Fill out[] and return how many there are. */
     int (*params)(const struct qn_layer_place *place,
                   struct qn_layer_param out[QN_LAYER_MAX_PARAMS]);
@@ -76,7 +85,7 @@ struct qn_layer_ops {
      * running statistics move on, too. */
     void (*carry)(const struct qn_layer_run *run);
     /* Bytes that the backend keeps inside for this shape; of run only be,
-     * place and x's and out's shapes are read. */
+     * place, symbols.n and x's and out's shapes are read. */
     size_t (*workspace)(const struct qn_layer_run *run);
 };
 

@@ -156,6 +156,9 @@ static struct qn_qrnn as_op(const struct qn_layer_run *run)
                          .c0 = run->state,
                          .cells = run->cells,
                          .n_real = run->n_real,
+                         .n_symbols = run->symbols.n,
+                         .table = run->symbols.table,
+                         .ids = run->symbols.ids,
                          .saved =
                              qn_tensor_part(run->saved, 0, gates_count(run))};
     if (spec->model.batch_norm) {
@@ -181,7 +184,8 @@ static void qrnn_backward(const struct qn_layer_run *run)
     struct qn_qrnn_grad grad = {.d_out = run->d_out,
                                 .d_weight = run->grads[WEIGHT],
                                 .d_x = run->d_x,
-                                .add_x = run->add_x};
+                                .add_x = run->add_x,
+                                .d_table = run->symbols.d_table};
     if (op.norm.on) {
         grad.d_gain = run->grads[GAIN];
         grad.d_shift = run->grads[SHIFT];
@@ -233,6 +237,7 @@ static size_t qrnn_workspace(const struct qn_layer_run *run)
 }
 
 const struct qn_layer_ops qn_layer_qrnn = {
+    .looks_up = true,
     .params = qrnn_params,
     .history = qrnn_history,
     .state = qrnn_state,

@@ -297,6 +297,83 @@ static void padded_sequences_agree(void **state)
     }
 }
 
+/* Is such a layer's product looked up on two slices? It takes more room then.
+ */
+static bool looks_up(const struct layer_shape *s)
+{
+    struct qn_seq x = {.batch = s->batch,
+                       .steps = s->steps,
+                       .width = s->in,
+                       .history = s->window - 1};
+    struct qn_qrnn layer = {.hidden = s->hidden,
+                            .window = s->window,
+                            .pooling = s->pooling,
+                            .activation = s->activation,
+                            .bias_steps = 1,
+                            .x = x};
+    struct qn_backend *be = place_backend("cpu", NULL, 2);
+    size_t without = be->ops->qrnn_workspace(be, &layer);
+    layer.n_symbols = s->n_symbols;
+    size_t with = be->ops->qrnn_workspace(be, &layer);
+    qn_backend_free(be);
+    assert_true(with >= without);
+    return with > without;
+}
+
+/* Windows longer than a segment, blocks of part of a sequence and of several,
+ * tables that are looked up and such as are not. */
+static void embeddings_agree(void **state)
+{
+    (void)state;
+    static const int shapes[][2] = {{3, 1}, {5, 4}, {4, 9}, {130, 7}, {3, 450}};
+    static const int symbols[] = {1, 3, 20, 70};
+    int n_looked_up = 0;
+    for (int i = 0; i < 120; i++) {
+        struct layer_shape shape = {.batch = shapes[i % 5][0],
+                                    .steps = shapes[i % 5][1],
+                                    .in = 15 + i % 3,
+                                    .hidden = 5,
+                                    .window = 1 + i / 5 % 6,
+                                    .pooling = (enum qn_pooling)(i / 2 % 3),
+                                    .activation = (enum qn_activation)(i % 5),
+                                    .drop = i % 2 ? 0.2 : 0.0,
+                                    .norm = (enum layer_norm)(i / 7 % 3),
+                                    .bias_steps = 1 + i % 3,
+                                    .bias_first = i % 4,
+                                    .no_d_x = i % 11 == 3,
+                                    .extra = i % 7,
+                                    .n_symbols = symbols[i / 5 % 4]};
+        if (shape.norm == LAYER_NORM_TRAIN && too_few(&shape))
+            shape.norm = LAYER_NORM_EVAL;
+        n_looked_up += looks_up(&shape);
+        check_shape(shape);
+    }
+    assert_true(n_looked_up >= 30 && n_looked_up <= 90);
+}
+
+/* Only whole sequences of an embedding are looked up: not padded ones, nor
+ * those that are fewer than slices. */
+static void what_cannot_be_looked_up_agrees(void **state)
+{
+    (void)state;
+    int n_real[4];
+    struct layer_shape shape = {.batch = 4,
+                                .steps = 9,
+                                .in = 20,
+                                .hidden = 5,
+                                .window = 3,
+                                .pooling = QN_POOL_FO,
+                                .activation = QN_DELU,
+                                .n_symbols = 4};
+    place_lengths(n_real, shape.batch, shape.steps, 3);
+    shape.n_real = n_real;
+    check_shape(shape);
+    shape.n_real = NULL;
+    shape.batch = 1;
+    shape.steps = 30;
+    check_shape(shape);
+}
+
 /* One sequence and several workers: each takes some of its units. */
 static void shared_sequences_agree(void **state)
 {
@@ -491,6 +568,8 @@ int main(void)
         cmocka_unit_test(norm_zoneout_and_step_biases_agree),
         cmocka_unit_test(padded_sequences_agree),
         cmocka_unit_test(shared_sequences_agree),
+        cmocka_unit_test(embeddings_agree),
+        cmocka_unit_test(what_cannot_be_looked_up_agrees),
         cmocka_unit_test(padded_sequences_of_many_blocks_agree),
         cmocka_unit_test(nan_spreads_alike),
         cmocka_unit_test(what_decays_ends_at_zero),

@@ -51,6 +51,8 @@ static void layers_do_not_depend_on_threads(void **state)
                                 .activation = QN_DRELU,
                                 .drop = 0.25};
     same_layer(shape);
+    shape.n_symbols = 30; /* looked up */
+    same_layer(shape);
     shape.batch = 2; /* fewer than slices: split by time */
     same_layer(shape);
 }

@@ -31,6 +31,8 @@ static const char *const names[LAYER_N_ARRAYS] = {
     [LAYER_CELLS] = "cells",
     [LAYER_SAVED] = "saved",
     [LAYER_D_C0] = "d_c0",
+    [LAYER_TABLE] = "table",
+    [LAYER_D_TABLE] = "d_table",
 };
 
 const char *layer_array_name(enum layer_array which)
@@ -61,6 +63,8 @@ static void set_counts(struct layer_data *data)
     count[LAYER_KEEP] = rows * hidden;
     count[LAYER_D_OUT] = rows * hidden;
     count[LAYER_D_LAST_C] = batch * hidden;
+    count[LAYER_TABLE] = (size_t)s->n_symbols * in;
+    count[LAYER_D_TABLE] = count[LAYER_TABLE];
     count[LAYER_D_WEIGHT] = count[LAYER_WEIGHT];
     count[LAYER_D_BIAS] = count[LAYER_BIAS];
     count[LAYER_D_GAIN] = outputs;
@@ -72,6 +76,29 @@ static void set_counts(struct layer_data *data)
     count[LAYER_CELLS] = rows * hidden;
     count[LAYER_SAVED] = rows * outputs;
     count[LAYER_D_C0] = batch * hidden;
+}
+
+int32_t layer_symbol(const struct layer_shape *s, int b, int t)
+{
+    uint64_t mixed = qn_mix64((uint64_t)(b * 10007 + t));
+    return (int32_t)(mixed % (uint64_t)(s->n_symbols + 1)) - 1;
+}
+
+/* The rows of x, but not those of its history, from the table. */
+static void look_up(struct layer_data *data)
+{
+    const struct layer_shape *s = &data->shape;
+    size_t in = (size_t)s->in;
+    for (int b = 0; s->n_symbols > 0 && b < s->batch; b++)
+        for (int t = 0; t < s->steps; t++) {
+            size_t row = (size_t)((b + 1) * (s->window - 1) + b * s->steps + t);
+            int32_t id = layer_symbol(s, b, t);
+            float *x = data->array[LAYER_X] + row * in;
+            memset(x, 0, in * sizeof *x);
+            if (id >= 0)
+                memcpy(x, data->array[LAYER_TABLE] + (size_t)id * in,
+                       in * sizeof *x);
+        }
 }
 
 /* Normal numbers into variances and a mask. */
@@ -115,12 +142,13 @@ struct layer_data *layer_new(struct layer_shape shape, uint64_t seed)
     double weight = 1.0 / sqrt((double)(shape.window * shape.in));
     for (int i = 0; i < LAYER_N_ARRAYS; i++) {
         data->array[i] = qn_xcalloc(data->count[i], sizeof(float));
-        if (i < LAYER_OUT)
+        if (i < LAYER_OUT || i >= LAYER_TABLE)
             qn_fill_normal(data->array[i], data->count[i],
                            i == LAYER_WEIGHT ? weight : 1.0,
-                           seed * LAYER_N_ARRAYS + (uint64_t)i);
+                           seed * LAYER_TABLE + (uint64_t)i);
     }
     set_ranges(data);
+    look_up(data);
     spoil_masked(data);
     return data;
 }
@@ -199,6 +227,18 @@ static void put_norm(struct qn_backend *be, const struct layer_data *d,
     l->norm.raw = put(be, d, LAYER_SAVED);
 }
 
+static struct qn_tensor put_symbols(struct qn_backend *be,
+                                    const struct layer_shape *s)
+{
+    size_t n = (size_t)s->batch * (size_t)s->steps;
+    int32_t *ids = qn_xcalloc(n, sizeof *ids);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = layer_symbol(s, (int)i / s->steps, (int)i % s->steps);
+    struct qn_tensor t = place_tensor(be, ids, n);
+    free(ids);
+    return t;
+}
+
 static struct qn_qrnn put_layer(struct qn_backend *be,
                                 const struct layer_data *d)
 {
@@ -223,6 +263,11 @@ static struct qn_qrnn put_layer(struct qn_backend *be,
         .n_real = s->n_real,
     };
     put_norm(be, d, &l);
+    if (s->n_symbols > 0) {
+        l.n_symbols = s->n_symbols;
+        l.table = put(be, d, LAYER_TABLE);
+        l.ids = put_symbols(be, s);
+    }
     if (s->keep)
         l.zoneout_keep = put(be, d, LAYER_KEEP);
     if (s->shared) {
@@ -277,6 +322,8 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
         d_x = put_d_x(be, d);
         g.d_x = place_last_columns(d_x, s->skip_x);
     }
+    if (s->n_symbols > 0 && !s->no_d_x)
+        g.d_table = put(be, d, LAYER_D_TABLE);
     if (!s->no_d_c0)
         g.d_c0 = put(be, d, LAYER_D_C0);
     be->ops->qrnn_grad(be, l, &g);
@@ -287,8 +334,13 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
         take(d, LAYER_D_GAIN, place_read(be, g.d_gain));
         take(d, LAYER_D_SHIFT, place_read(be, g.d_shift));
     }
-    if (!s->no_d_x)
-        take(d, LAYER_D_X, place_read_rows(be, &d_x));
+    float *rows = s->no_d_x ? NULL : place_read_rows(be, &d_x);
+    if (rows && s->n_symbols == 0)
+        take(d, LAYER_D_X, rows);
+    else
+        free(rows);
+    if (g.d_table.buffer)
+        take(d, LAYER_D_TABLE, place_read(be, g.d_table));
     if (!s->no_d_c0)
         take(d, LAYER_D_C0, place_read(be, g.d_c0));
     place_free(be, g.d_out.buffer);
@@ -298,6 +350,7 @@ static void run_back(struct qn_backend *be, struct layer_data *d,
     place_free(be, g.d_shift.buffer);
     place_free(be, g.d_last_c.buffer);
     place_free(be, d_x.buffer);
+    place_free(be, g.d_table.buffer);
     place_free(be, g.d_c0.buffer);
 }
 
@@ -346,6 +399,8 @@ void layer_run(struct qn_backend *be, struct layer_data *d, bool back)
     place_free(be, l.norm.var.buffer);
     place_free(be, l.norm.raw.buffer);
     place_free(be, l.zoneout_keep.buffer);
+    place_free(be, l.table.buffer);
+    place_free(be, l.ids.buffer);
     place_free(be, l.c0.buffer);
     place_free(be, l.cells.buffer);
     place_free(be, l.saved.buffer);

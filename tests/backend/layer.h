@@ -22,6 +22,7 @@ struct layer_shape {
     int skip_x;        /* first columns of d_x that are not wanted */
     const int *n_real; /* [B], borrowed; NULL: all rows are real */
     int sample;        /* number of sequence 0 in the masks */
+    int n_symbols;     /* x is an embedding of so many; 0: it is not */
 };
 
 enum layer_array {
@@ -42,12 +43,15 @@ enum layer_array {
     LAYER_D_SHIFT,
     LAYER_MEAN, /* training: out; evaluation: in */
     LAYER_VAR,
-    LAYER_D_X, /* [B, T, D] */
+    LAYER_D_X, /* [B, T, D], scratch when x is an embedding */
     /* out */
     LAYER_OUT,
     LAYER_CELLS,
     LAYER_SAVED, /* after forward */
     LAYER_D_C0,
+    /* of an embedding */
+    LAYER_TABLE,   /* [V, D], in */
+    LAYER_D_TABLE, /* [V, D], added to */
     LAYER_N_ARRAYS
 };
 
@@ -58,6 +62,9 @@ struct layer_data {
     float *array[LAYER_N_ARRAYS];
     size_t count[LAYER_N_ARRAYS];
 };
+
+/* The symbol of a row of x, when that is an embedding; some are negative. */
+int32_t layer_symbol(const struct layer_shape *s, int b, int t);
 
 /* Inputs are seeded normal numbers, weights small enough for gates that are not
  * all at their ends; outputs are zero. With n_real, rows of x and d_out that

@@ -219,6 +219,7 @@ static void seen_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
 {
     seen.n_wanted += grad->d_x.buffer != NULL;
     seen.n_unwanted += grad->d_x.buffer == NULL;
+    seen.n_tables += grad->d_table.buffer != NULL; /* the layer's own */
     seen.width += grad->d_x.width;
     seen.real.qrnn_grad(be, layer, grad);
 }

@@ -82,13 +82,16 @@ size_t qn_product_bias_at(const struct qn_product *p, int t)
     return (size_t)((p->bias_first + t) % p->bias_steps) * p->outputs;
 }
 
-static void fill_bias(const struct qn_product *p, const struct qn_block *block)
+void qn_product_begin(const struct qn_product *p, const struct qn_block *block)
 {
     float *y = y_of(p, block);
+    size_t bytes = p->outputs * sizeof *y;
     for (int b = 0; b < block->sequences; b++)
         for (int t = block->from; t < block->from + block->steps; t++) {
-            memcpy(y, p->bias + qn_product_bias_at(p, t),
-                   p->outputs * sizeof *y);
+            if (p->bias)
+                memcpy(y, p->bias + qn_product_bias_at(p, t), bytes);
+            else
+                memset(y, 0, bytes);
             y += y_pitch(p);
         }
 }
@@ -103,7 +106,7 @@ void qn_product_forward(const struct qn_product *p,
         return;
     struct matrix x = windows(p, &part, work);
     if (p->bias)
-        fill_bias(p, &part);
+        qn_product_begin(p, &part);
     struct qn_gemm product = {
         .c = y_of(p, &part),
         .a = x.data,

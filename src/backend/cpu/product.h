@@ -40,6 +40,8 @@ size_t qn_product_work(const struct qn_product *p, int rows);
 /* Where the bias of step t begins, in elements. */
 size_t qn_product_bias_at(const struct qn_product *p, int t);
 
+/* y = the bias, or 0: what a product is added to. */
+void qn_product_begin(const struct qn_product *p, const struct qn_block *block);
 /* y = the product and the bias, in the rows of the block. */
 void qn_product_forward(const struct qn_product *p,
                         const struct qn_block *block, float *work);

@@ -99,7 +99,11 @@ static void forward_cells(const struct qn_qrnn_job *job,
 static void forward_product(const struct qn_qrnn_job *job,
                             const struct qn_block *block, int slice)
 {
-    qn_product_forward(&job->product, block, qn_qrnn_task_work(job, slice));
+    float *work = qn_qrnn_task_work(job, slice);
+    if (job->looks_up)
+        qn_lookup_forward(&job->lookup, block, work);
+    else
+        qn_product_forward(&job->product, block, work);
     if (job->layer->norm.on && job->layer->norm.batch)
         qn_norm_take_block(&job->norm, slice, block);
 }
@@ -158,6 +162,8 @@ void qn_cpu_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)
                         : job.saved;
     if (layer->norm.on && !training)
         qn_norm_prepare(&job.norm);
+    if (job.looks_up)
+        qn_lookup_prepare(cpu, &job.lookup);
     if (training || qn_batch_by_time(&job.batch))
         forward_apart(pool, &job);
     else

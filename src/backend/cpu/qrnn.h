@@ -4,6 +4,7 @@
 #define QN_BACKEND_CPU_QRNN_H
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/lookup.h"
 #include "backend/cpu/norm.h"
 #include "backend/cpu/partials.h"
 #include "backend/cpu/product.h"
@@ -13,13 +14,15 @@ struct qn_qrnn_job {
     const struct qn_qrnn *layer;
     const struct qn_qrnn_grad *grad; /* backward */
     struct qn_product product;
+    bool looks_up;
+    struct qn_lookup lookup; /* in place of the product, of an embedding */
     struct qn_batch batch;
     struct qn_mask dropout, zoneout;
     size_t hidden, outputs, candidates; /* H, G*H, floats of candidates */
     float *saved;
     struct qn_norm_job norm;     /* with batch normalisation */
     struct qn_partials partials; /* backward */
-    float *work;                 /* [slices, task_work], partials, norm */
+    float *work; /* [slices, task_work], partials, norm, lookup */
     size_t task_work;
     size_t product_work; /* of a task's; scratch of the way back follows */
 };

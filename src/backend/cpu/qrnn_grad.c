@@ -169,6 +169,10 @@ static void backward_products(const struct qn_qrnn_job *job,
     float *work = qn_qrnn_task_work(job, slice);
     float beta = 0.0f;
     float *dw = qn_partials_weight(&job->partials, slice, first ? 0 : 1, &beta);
+    if (job->looks_up) {
+        qn_lookup_take(&job->lookup, slice, first, block, dw, beta, work);
+        return;
+    }
     qn_product_weight_grad(&job->product, block, dw, beta, work);
     if (g->d_x.buffer)
         qn_product_input_grad(&job->product, block, &g->d_x, g->add_x, work);
@@ -253,6 +257,20 @@ static void backward(struct qn_pool *pool, struct qn_qrnn_job *job)
     qn_pool_run(pool, slices, backward_slice_products, job);
 }
 
+/* Of the table that x was looked up in, if that is wanted. */
+static void embedding_grad(struct qn_cpu *cpu, struct qn_qrnn_job *job)
+{
+    const struct qn_qrnn_grad *g = job->grad;
+    struct qn_dropout none = {.p = 0};
+    bool wanted = g->d_table.buffer;
+    if (job->looks_up)
+        qn_lookup_finish(cpu, &job->lookup, &job->batch, job->partials.d_weight,
+                         wanted ? qn_floats(g->d_table) : NULL);
+    else if (wanted)
+        qn_cpu_embed_grad(&cpu->host.base, g->d_table, g->d_x, job->layer->ids,
+                          &none);
+}
+
 void qn_cpu_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
                       const struct qn_qrnn_grad *grad)
 {
@@ -271,4 +289,5 @@ void qn_cpu_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
     qn_partials_open(&job.partials, qn_qrnn_task_work(&job, job.batch.slices));
     backward(cpu->host.pool, &job);
     qn_partials_add(cpu, &job.partials, &job.batch);
+    embedding_grad(cpu, &job);
 }

@@ -47,6 +47,12 @@ struct qn_qrnn_job qn_qrnn_open(struct qn_cpu *cpu, const struct qn_qrnn *l)
         job.partials.n_bias = (size_t)l->bias_steps * outputs;
     int rows = qn_largest_block(&job.batch);
     job.product_work = qn_lines(qn_product_work(&job.product, rows));
+    job.looks_up = qn_lookup_pays(&job.product, &job.batch, l->n_symbols);
+    if (job.looks_up) {
+        size_t work = qn_lines(qn_lookup_block_work(&job.product, &job.batch));
+        job.product_work = work > job.product_work ? work : job.product_work;
+        job.lookup = qn_lookup_of(&job.product, l->n_symbols, job.batch.slices);
+    }
     job.task_work = job.product_work + 3 * qn_lines(hidden) + sums_work(&job);
     return job;
 }
@@ -67,13 +73,24 @@ static size_t job_work(const struct qn_qrnn_job *job)
 {
     size_t norm =
         job->layer->norm.on ? qn_norm_work(job->batch.slices, job->outputs) : 0;
-    return tasks_work(job) + partials_work(job) + norm;
+    size_t lookup = job->looks_up ? qn_lookup_work(&job->lookup) : 0;
+    return tasks_work(job) + partials_work(job) + qn_lines(norm) + lookup;
 }
 
 size_t qn_cpu_qrnn_workspace(struct qn_backend *be, const struct qn_qrnn *l)
 {
     struct qn_qrnn_job job = qn_qrnn_open((struct qn_cpu *)be, l);
     return job_work(&job) * sizeof(float);
+}
+
+/* At the end of the work. */
+static void open_lookup(struct qn_qrnn_job *job)
+{
+    job->lookup.product = &job->product;
+    job->lookup.table = qn_floats(job->layer->table);
+    job->lookup.ids = qn_ids(job->layer->ids);
+    qn_lookup_open(&job->lookup,
+                   job->work + job_work(job) - qn_lookup_work(&job->lookup));
 }
 
 bool qn_qrnn_start(struct qn_cpu *cpu, struct qn_qrnn_job *job)
@@ -91,6 +108,8 @@ bool qn_qrnn_start(struct qn_cpu *cpu, struct qn_qrnn_job *job)
     } else {
         job->product.bias = qn_floats(l->bias);
     }
+    if (job->looks_up)
+        open_lookup(job);
     return true;
 }
 
