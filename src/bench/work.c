@@ -32,6 +32,11 @@ static double bytes_of(double n_elements)
     return n_elements * sizeof(float);
 }
 
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* A product of [m, k] by [k, n]. */
 static double product(double m, double n, double k)
 {
@@ -62,14 +67,41 @@ static struct layer of_lstm(const struct qn_lstm *l)
                           .width = l->x.width};
 }
 
-/* x with the context before it, c, what is saved, and what is kept for the
- * norm: written on the way forward, read on the way back. */
+/* Pairs of a step and a tap of its window that lie before the segment. */
+static double pairs_before(const struct qn_qrnn *l)
+{
+    double before = l->window - 1;
+    double steps = least(l->x.steps, before);
+    return l->x.batch * (steps * before - steps * (steps - 1) / 2);
+}
+
+/* Vectors that the weight of a single tap is multiplied by, over all taps:
+ * those of the real rows or, of an embedding, each entry of its table once, and
+ * what lies before the segment, which may be of an older table. */
+static double vectors_of_qrnn(const struct qn_qrnn *l, const struct layer *y)
+{
+    double all = y->rows * l->window;
+    double looked_up = (double)l->n_symbols * l->window + pairs_before(l);
+    return l->n_symbols > 0 ? least(all, looked_up) : all;
+}
+
+/* x or, where they are smaller, the ids and the table that it is made of; and
+ * the context before it. */
+static double input_of_qrnn(const struct qn_qrnn *l, const struct layer *y)
+{
+    double context = (double)l->x.batch * (l->window - 1) * y->width;
+    double all = y->rows * y->width;
+    double looked_up = y->rows + (double)l->n_symbols * y->width;
+    return context + (l->n_symbols > 0 ? least(all, looked_up) : all);
+}
+
+/* The input, c, what is saved, and what is kept for the norm: written on the
+ * way forward, read on the way back. */
 static double tape_of_qrnn(const struct qn_qrnn *l, const struct layer *y)
 {
-    double context = (double)l->x.batch * (l->window - 1);
     double gates = (double)y->gates * y->hidden;
     double raw = l->norm.on && l->norm.raw.buffer != NULL ? gates : 0;
-    return (y->rows + context) * y->width + y->rows * (y->hidden + gates + raw);
+    return input_of_qrnn(l, y) + y->rows * (y->hidden + gates + raw);
 }
 
 /* The weight, and what norm needs on both ways. */
@@ -99,8 +131,8 @@ struct qn_work qn_work_qrnn(const struct qn_qrnn *l)
     struct layer y = of_qrnn(l);
     double out = y.rows * y.hidden;
     struct qn_work w = {
-        .flops = product(y.rows, (double)y.gates * y.hidden,
-                         (double)l->window * y.width),
+        .flops = product(vectors_of_qrnn(l, &y), (double)y.gates * y.hidden,
+                         y.width),
         .bytes = bytes_of(tape_of_qrnn(l, &y) + params_of_qrnn(l) +
                           added_in_qrnn(l) + out + elements(l->c0) +
                           elements(l->zoneout_keep)),
@@ -109,23 +141,41 @@ struct qn_work qn_work_qrnn(const struct qn_qrnn *l)
     return w;
 }
 
+/* What the gradient of the input takes: products and floats. With d_table, d_x
+ * is scratch, and its rows are added up for each entry before they meet the
+ * weight. */
+struct input_grad {
+    double flops, floats;
+};
+
+static struct input_grad input_grad_of_qrnn(const struct qn_qrnn *l,
+                                            const struct qn_qrnn_grad *g,
+                                            const struct layer *y)
+{
+    double gates = (double)y->gates * y->hidden;
+    bool of_table = g->d_table.buffer != NULL;
+    double rows = of_table ? least(y->rows, l->n_symbols) : y->rows;
+    double width = g->d_x.buffer != NULL ? g->d_x.width : 0;
+    int passes = of_table || g->add_x ? 2 : 1;
+    return (struct input_grad){.flops = product(rows, gates, l->window * width),
+                               .floats = passes * rows * width};
+}
+
 struct qn_work qn_work_qrnn_grad(const struct qn_qrnn *l,
                                  const struct qn_qrnn_grad *g)
 {
     struct layer y = of_qrnn(l);
     double gates = (double)y.gates * y.hidden;
-    double in = g->d_x.buffer != NULL ? g->d_x.width : 0;
     double changed = elements(g->d_weight) + elements(g->d_bias) +
                      elements(g->d_gain) + elements(g->d_shift);
-    double d_x = y.rows * in * (g->add_x ? 2 : 1);
+    struct input_grad in = input_grad_of_qrnn(l, g, &y);
     double d_out = y.rows * y.hidden;
     struct qn_work w = {
-        .flops = product(y.rows, gates, (double)l->window * y.width) +
-                 product(y.rows, gates, (double)l->window * in),
+        .flops = product(vectors_of_qrnn(l, &y), gates, y.width) + in.flops,
         .bytes =
             bytes_of(tape_of_qrnn(l, &y) + params_of_qrnn(l) + elements(l->c0) +
                      elements(l->zoneout_keep) + d_out + elements(g->d_last_c) +
-                     elements(g->d_c0) + 2 * changed + d_x),
+                     elements(g->d_c0) + 2 * changed + in.floats),
     };
     name_qrnn(l, &y, &w);
     return w;
@@ -228,8 +278,7 @@ struct qn_work qn_work_linear_grad(const struct qn_seq *x, struct qn_tensor d_y,
 static double met_rows(const struct qn_seq *seq, struct qn_tensor table)
 {
     double all = elements(table);
-    double met = real_rows(seq, NULL) * seq->width;
-    return met < all ? met : all;
+    return least(real_rows(seq, NULL) * seq->width, all);
 }
 
 static void name_table(const struct qn_seq *seq, struct qn_tensor table,

@@ -4,7 +4,12 @@
  * tensor of the contract that it must read or write, once; one that is added to
  * or changed in place is read and written. Rows that are not real are left out,
  * and so is whatever a backend keeps for itself: no implementation can do with
- * less, unless a cache still holds what the operation before it wrote. */
+ * less, unless a cache still holds what the operation before it wrote.
+ *
+ * A QRNN above an embedding of fewer symbols than rows multiplies each symbol
+ * once for each tap, and what lies before its segment; it reads ids and table
+ * in place of x, and adds to d_table without a d_x. A backend that multiplies
+ * all rows does more than is counted. */
 #ifndef QN_BENCH_WORK_H
 #define QN_BENCH_WORK_H
 

@@ -107,6 +107,49 @@ static void rows_that_are_not_real_cost_nothing(void **state)
     assert_true(qn_work_qrnn(&l).flops == 2 * 4 * 28 * 10);
 }
 
+/* Of 4 symbols, 6 rows of ids; each of 2 sequences has one step whose window
+ * begins before the segment. */
+static void a_symbol_is_multiplied_once_for_each_tap(void **state)
+{
+    (void)state;
+    struct qn_qrnn l = dual_layer();
+    struct qn_qrnn_grad g = {.d_out = seq(7),
+                             .d_weight = tensor(280),
+                             .d_bias = tensor(28),
+                             .d_x = seq(5),
+                             .d_table = tensor(4 * 5)};
+    l.n_symbols = 4;
+    l.table = tensor(4 * 5);
+    l.ids = tensor(6);
+    double taps = 2 * (4 * 2 + 2) * 28 * 5;
+    double tape = TAPE - 6 * 5 + 6 + 4 * 5;
+    check(qn_work_qrnn(&l), taps, tape + 280 + 28 + 6 * 7 + 14,
+          "2 x 5 to 4 x 7");
+    check(qn_work_qrnn_grad(&l, &g), taps + 2 * 4 * 28 * 10,
+          tape + 280 + 6 * 7 + 14 + 2 * (280 + 28) + 2 * 4 * 5,
+          "2 x 5 to 4 x 7");
+}
+
+/* No more than without a table, however large it is. */
+static void a_large_table_saves_nothing(void **state)
+{
+    (void)state;
+    struct qn_qrnn l = dual_layer();
+    struct qn_work plain = qn_work_qrnn(&l);
+    l.n_symbols = 1000;
+    l.table = tensor(1000 * 5);
+    l.ids = tensor(6);
+    assert_true(qn_work_qrnn(&l).flops == plain.flops);
+    assert_true(qn_work_qrnn(&l).bytes == plain.bytes);
+    struct qn_qrnn_grad g = {
+        .d_out = seq(7), .d_weight = tensor(280), .d_x = seq(5)};
+    plain = qn_work_qrnn_grad(&l, &g);
+    g.d_table = tensor(1000 * 5);
+    assert_true(qn_work_qrnn_grad(&l, &g).flops == plain.flops);
+    /* Of the table, rows are read and written. */
+    assert_true(qn_work_qrnn_grad(&l, &g).bytes == plain.bytes + 4 * 6 * 5);
+}
+
 static void an_lstm_multiplies_its_own_output(void **state)
 {
     (void)state;
@@ -192,6 +235,8 @@ int main(void)
         cmocka_unit_test(norm_keeps_as_much_again),
         cmocka_unit_test(a_gradient_that_is_not_wanted_costs_nothing),
         cmocka_unit_test(rows_that_are_not_real_cost_nothing),
+        cmocka_unit_test(a_symbol_is_multiplied_once_for_each_tap),
+        cmocka_unit_test(a_large_table_saves_nothing),
         cmocka_unit_test(an_lstm_multiplies_its_own_output),
         cmocka_unit_test(a_decoder_has_two_products_on_the_way_back),
         cmocka_unit_test(of_a_large_table_only_some_rows_are_met),
