@@ -160,8 +160,8 @@ const struct qn_app_command qn_commands[] = {
      .help = "check terminal, libraries, memory, store and data",
      .run = qn_cmd_doctor},
     {.name = "help",
-     .usage = "[COMMAND | settings]",
-     .help = "this text, a command's, or all settings",
+     .usage = "[COMMAND | settings | KEY]",
+     .help = "this text, a command's, all settings, or one",
      .run = qn_cmd_help,
      .max_words = 1},
 };

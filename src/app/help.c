@@ -2,9 +2,11 @@
 #include "app/commands.h"
 
 #include "app/out.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "nn/settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define BIT(option) (1u << (option))
@@ -140,6 +142,50 @@ static void add_settings(struct qn_str *s, const struct qn_app_command *c)
                 0, 0);
 }
 
+/* A setting, or all of a group ("model"); false: there is none. */
+static bool add_settings_named(struct qn_str *s, const char *word)
+{
+    size_t len = strlen(word);
+    bool found = false;
+    for (int i = 0; i < qn_n_keys(); i++) {
+        const struct qn_key_info *k = qn_key_at(i);
+        bool in_group = qn_starts_with(k->key, word) && k->key[len] == '.';
+        if (in_group || qn_str_eq(k->key, word)) {
+            add_setting(s, k);
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* The command or setting that is spelt about so, or NULL. */
+static const char *nearest_topic(const char *word)
+{
+    int n = qn_n_commands + qn_n_keys();
+    const char **names = qn_xcalloc((size_t)n, sizeof *names);
+    for (int i = 0; i < n; i++) {
+        names[i] = i < qn_n_commands ? qn_commands[i].name
+                                     : qn_key_at(i - qn_n_commands)->key;
+    }
+    int at = qn_nearest(word, names, n);
+    const char *name = at < 0 ? NULL : names[at];
+    free(names);
+    return name;
+}
+
+static int no_help(const char *word)
+{
+    struct qn_str s = {0};
+    const char *near = nearest_topic(word);
+    qn_str_addf(&s, "there is no help for '%s'", word);
+    if (near != NULL) {
+        qn_str_addf(&s, " (did you mean '%s'?)", near);
+    }
+    qn_complain(s.text);
+    qn_str_free(&s);
+    return QN_EXIT_MISUSE;
+}
+
 static int print(struct qn_str *s)
 {
     struct qn_out out = {.failed = false};
@@ -163,7 +209,7 @@ int qn_help_program(void)
     qn_str_add(&s, "\nRUN is a run's id, the beginning of one, or a name (the "
                    "newest of that\nname).\n"
                    "quern COMMAND --help says more; quern help settings lists "
-                   "all settings.\n"
+                   "all settings,\nand quern help optim those of a group.\n"
                    "Exit status: 0 good, 1 failure, 2 misuse.\n");
     return print(&s);
 }
@@ -195,11 +241,9 @@ int qn_cmd_help(const struct qn_args *args)
         return print(&s);
     }
     const struct qn_app_command *c = qn_command_find(args->words[0]);
-    if (c == NULL) {
-        qn_str_addf(&s, "there is no help for '%s'", args->words[0]);
-        qn_complain(s.text);
-        qn_str_free(&s);
-        return QN_EXIT_MISUSE;
+    if (c != NULL) {
+        return qn_help_command(c);
     }
-    return qn_help_command(c);
+    return add_settings_named(&s, args->words[0]) ? print(&s)
+                                                  : no_help(args->words[0]);
 }

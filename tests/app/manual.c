@@ -105,6 +105,21 @@ static void every_command_and_option_is_in_the_manual(void **state)
     free(cli);
 }
 
+static void help_of_a_setting_is_its_row(void **state)
+{
+    (void)state;
+    char *one = quern_out("help optim.lr");
+    char *group = quern_out("help optim");
+    assert_non_null(strstr(one, "* optim.lr "));
+    assert_non_null(strstr(one, qn_key_find("optim.lr")->help));
+    assert_null(strstr(one, "optim.kind"));
+    assert_non_null(strstr(group, one));
+    assert_non_null(strstr(group, "optim.kind"));
+    assert_null(strstr(group, "model."));
+    free(group);
+    free(one);
+}
+
 static void help_of_a_command_lists_its_options_and_all_settings(void **state)
 {
     (void)state;
@@ -223,6 +238,7 @@ int main(void)
         cmocka_unit_test(the_settings_table_is_the_schema),
         cmocka_unit_test(every_preset_is_in_its_table),
         WITH_SHELL(every_command_and_option_is_in_the_manual),
+        WITH_SHELL(help_of_a_setting_is_its_row),
         WITH_SHELL(help_of_a_command_lists_its_options_and_all_settings),
         WITH_SHELL(help_lists_only_settings_that_the_command_takes),
         WITH_SHELL(no_line_of_help_is_wider_than_a_screen),

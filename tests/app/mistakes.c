@@ -57,7 +57,9 @@ static void a_misspelt_command_line_names_the_nearest(void **state)
     expect("train --json=yes " TINY, 2, "--json takes no value");
     expect("train " TINY " optim.rl=1", 2, "optim.lr");
     expect("train -p dmeo", 2, "demo");
-    expect("help trian", 2, "trian");
+    expect("help trian", 2, "'trian' (did you mean 'train'?)");
+    expect("help optim.rl", 2, "'optim.rl' (did you mean 'optim.lr'?)");
+    expect("help xyzzyxyzzy", 2, "no help for 'xyzzyxyzzy'\n");
 }
 
 static void a_command_says_what_it_lacks_or_has_too_much(void **state)
