@@ -11,6 +11,7 @@
  * of its jobs, every thread taken by the long tasks of another. */
 #include "base/pool.h"
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -163,6 +164,18 @@ static struct caller *first_standing(const struct qn_pool *pool)
     return first;
 }
 
+static double end_of_turn(const struct qn_pool *pool, double from)
+{
+    return from + pool->turn;
+}
+
+/* By the very number that a sleeper waits for: rounded otherwise, a turn might
+ * be neither over nor still to end. */
+static bool turn_over(const struct qn_pool *pool, double from, double now)
+{
+    return end_of_turn(pool, from) <= now;
+}
+
 /* The one that has sat longest of those that can be asked to get up. */
 static struct caller *longest_seated(const struct qn_pool *pool, double now)
 {
@@ -170,7 +183,7 @@ static struct caller *longest_seated(const struct qn_pool *pool, double now)
     for (int i = 0; i < pool->n_callers; i++) {
         struct caller *c = pool->caller[i];
         if (c->place == SEATED && c->served && c->n_running == 0 &&
-            now - c->since >= pool->turn &&
+            turn_over(pool, c->since, now) &&
             (longest == NULL || c->since < longest->since)) {
             longest = c;
         }
@@ -183,7 +196,8 @@ static void let_go(struct qn_pool *pool, double now)
 {
     for (int i = 0; i < pool->n_callers; i++) {
         struct caller *c = pool->caller[i];
-        if (c->place == SEATED && !c->calling && now - c->left >= pool->turn) {
+        if (c->place == SEATED && !c->calling &&
+            turn_over(pool, c->left, now)) {
             get_up(pool, c);
         }
     }
@@ -225,8 +239,9 @@ static double next_turn(const struct qn_pool *pool, double now)
     double next = (double)INFINITY;
     for (int i = 0; i < pool->n_callers; i++) {
         const struct caller *c = pool->caller[i];
-        double end = c->since + pool->turn;
-        if (c->place == SEATED && end > now && end < next) {
+        double end = end_of_turn(pool, c->since);
+        if (c->place == SEATED && !turn_over(pool, c->since, now) &&
+            end < next) {
             next = end;
         }
     }
@@ -337,11 +352,14 @@ static void *work(void *arg)
     bool gives_way = false;
     qn_lock(&pool->lock);
     while (!pool->stop) {
-        struct caller *c = next_caller(pool);
         if (pool->workers_give_way && !gives_way) {
             gives_way = true;
+            qn_unlock(&pool->lock);
             qn_thread_give_way();
+            qn_lock(&pool->lock);
+            continue; /* it may have to stop now */
         }
+        struct caller *c = next_caller(pool);
         if (c != NULL) {
             run_one(pool, c);
         } else {
@@ -391,6 +409,7 @@ static struct caller *arrive(struct qn_pool *pool, int n, qn_pool_fn fn,
 {
     int counted = least(n, pool->n_threads);
     struct caller *c = this_caller(pool, counted);
+    QN_ASSERT(!c->calling); /* by one of its own tasks */
     c->usual += (counted - c->usual) * USUAL_WEIGHT;
     c->fn = fn;
     c->arg = arg;

@@ -1,6 +1,7 @@
 /* death.c - bugs end the program loudly, with the terminal restored. */
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/pool.h"
 
 #include "fork.h"
 #include <setjmp.h>
@@ -49,6 +50,19 @@ static void overflow_realloc(void)
     free(qn_xrealloc(NULL, SIZE_MAX / 2 + 1, 2));
 }
 
+static void call_again(void *pool, int task)
+{
+    (void)task;
+    qn_pool_run(pool, 1, call_again, pool);
+}
+
+static void call_from_a_task(void)
+{
+    struct qn_pool *pool = qn_pool_new(1);
+    qn_pool_run(pool, 1, call_again, pool);
+    qn_pool_free(pool);
+}
+
 static void a_failed_assertion_restores_speaks_and_aborts(void **state)
 {
     (void)state;
@@ -82,6 +96,14 @@ static void small_allocations_abort_instead_of_failing(void **state)
 #endif
 }
 
+static void a_task_that_calls_its_pool_is_a_bug(void **state)
+{
+    (void)state;
+    char said[512];
+    assert_int_equal(signal_of(call_from_a_task, said, sizeof said), SIGABRT);
+    assert_non_null(strstr(said, "!c->calling does not hold"));
+}
+
 static void true_assertions_and_null_hooks_do_nothing(void **state)
 {
     (void)state;
@@ -95,6 +117,7 @@ int main(void)
         cmocka_unit_test(a_failed_assertion_restores_speaks_and_aborts),
         cmocka_unit_test(a_failing_hook_runs_once),
         cmocka_unit_test(small_allocations_abort_instead_of_failing),
+        cmocka_unit_test(a_task_that_calls_its_pool_is_a_bug),
         cmocka_unit_test(true_assertions_and_null_hooks_do_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
