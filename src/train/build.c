@@ -129,7 +129,8 @@ enum qn_status qn_trainer_take_dir(struct qn_trainer *t, struct qn_run_dir *dir,
 {
     t->dir = dir;
     t->record = qn_record_new(dir);
-    return qn_saver_new(t->model, &t->optim, t->pass, dir, &t->saver, err);
+    return qn_saver_new(t->model, &t->optim, t->pass, dir, t->env.gives_way,
+                        &t->saver, err);
 }
 
 void qn_trainer_free(struct qn_trainer *t)

@@ -26,6 +26,7 @@ struct qn_saver {
     const struct qn_optim *optim;
     struct qn_pass *pass;
     struct qn_run_dir *dir;
+    bool gives_way;
 
     struct qn_weights_copy *weights;
     struct qn_state_copy *state;
@@ -102,6 +103,9 @@ static void go_to(struct qn_saver *s, enum stage stage)
 static void *work(void *arg)
 {
     struct qn_saver *s = arg;
+    if (s->gives_way) {
+        qn_thread_give_way();
+    }
     while (next_copy(s)) {
         write_copy(s);
         go_to(s, ENDED);
@@ -129,14 +133,15 @@ static enum qn_status take_memory(struct qn_saver *s, struct qn_err *err)
 
 enum qn_status qn_saver_new(struct qn_model *model,
                             const struct qn_optim *optim, struct qn_pass *pass,
-                            struct qn_run_dir *dir, struct qn_saver **out,
-                            struct qn_err *err)
+                            struct qn_run_dir *dir, bool gives_way,
+                            struct qn_saver **out, struct qn_err *err)
 {
     struct qn_saver *s = qn_xcalloc(1, sizeof *s);
     s->model = model;
     s->optim = optim;
     s->pass = pass;
     s->dir = dir;
+    s->gives_way = gives_way;
     qn_mutex_init(&s->lock);
     qn_cond_init(&s->changed);
     enum qn_status status = take_memory(s, err);

@@ -20,11 +20,12 @@
 struct qn_saver;
 
 /* Takes the memory of the copy at once, so that a run which starts can be
- * saved; QN_ENOMEM says how much is missing. All borrowed. */
+ * saved; QN_ENOMEM says how much is missing. All borrowed. gives_way: so does
+ * its thread (qn_thread_give_way). */
 enum qn_status qn_saver_new(struct qn_model *model,
                             const struct qn_optim *optim, struct qn_pass *pass,
-                            struct qn_run_dir *dir, struct qn_saver **out,
-                            struct qn_err *err);
+                            struct qn_run_dir *dir, bool gives_way,
+                            struct qn_saver **out, struct qn_err *err);
 void qn_saver_free(struct qn_saver *s); /* waits; NULL is fine */
 
 /* What the rule of keeping is told with a checkpoint. */

@@ -44,37 +44,37 @@ static int niceness(const char *name)
     return nice;
 }
 
-/* Of the trainer of a lab whose threads give way, or do not. */
-static int niceness_of_trainer(struct lab_fixture *f, bool gives_way)
+/* Of the threads of a run in a lab where they give way, or do not. */
+static void check_run(struct lab_fixture *f, bool gives_way, int want)
 {
-    static const char *const endless[] = {"steps=1000000", NULL};
+    static const char *const endless[] = {"steps=1000000",
+                                          "checkpoint.every=1 steps", NULL};
     struct lab_fixture own = {.base = f->base};
     struct qn_train_env env = f->base->env;
     env.log = NULL;
     env.gives_way = gives_way;
     assert_ok(qn_lab_new(&env, &own.lab, &err));
     qn_run_id id = start_run(&own, endless, false);
-    wait_step(&own, id, 1);
-    int nice = niceness("trainer");
+    wait_step(&own, id, 3); /* the saver has written the first checkpoint */
+    assert_int_equal(niceness("trainer"), want);
+    assert_int_equal(niceness("saver"), want);
     qn_lab_free(own.lab, false);
-    return nice;
 }
 
-static void a_trainer_gives_way_where_that_is_asked_for(void **state)
+static void a_run_gives_way_where_that_is_asked_for(void **state)
 {
     int before = getpriority(PRIO_PROCESS, 0);
-    assert_int_equal(niceness_of_trainer(*state, false), before);
-    assert_int_equal(niceness_of_trainer(*state, true),
-                     before + 5 < 19 ? before + 5 : 19);
+    check_run(*state, false, before);
+    check_run(*state, true, before + 5 < 19 ? before + 5 : 19);
     assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_trainer_gives_way_where_that_is_asked_for, lab_fixture_setup,
-            lab_fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_run_gives_way_where_that_is_asked_for,
+                                        lab_fixture_setup,
+                                        lab_fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
