@@ -49,15 +49,15 @@ static void spoil_workspace(struct qn_backend *be, struct layer_shape shape)
     memset(cpu->work, 0xff, cpu->work_count * sizeof *cpu->work);
 }
 
-/* On 1, 2 and 3 slices, with threads and without. */
-static void check_shape(struct layer_shape shape)
+/* On 1 to 'most' slices, with threads and without. */
+static void check_slices(struct layer_shape shape, int most)
 {
     struct layer_data *ref = layer_new(shape, 3);
     struct qn_backend *oracle = place_backend("ref", NULL, 1);
     layer_run(oracle, ref, true);
     qn_backend_free(oracle);
     struct qn_pool *pool = qn_pool_new(3);
-    for (int slices = 1; slices <= 3; slices++)
+    for (int slices = 1; slices <= most; slices++)
         for (int threads = 0; threads <= 1; threads++) {
             struct qn_backend *be =
                 place_backend("cpu", threads ? pool : NULL, slices);
@@ -70,6 +70,11 @@ static void check_shape(struct layer_shape shape)
         }
     qn_pool_free(pool);
     layer_free(ref);
+}
+
+static void check_shape(struct layer_shape shape)
+{
+    check_slices(shape, 3);
 }
 
 /* Statistics of n rows take two of n dimensions out of their gradients: of two
@@ -374,16 +379,16 @@ static void what_cannot_be_looked_up_agrees(void **state)
     check_shape(shape);
 }
 
-/* One sequence and several workers: each takes some of its units. */
+/* Fewer sequences than workers: each takes some units of one. */
 static void shared_sequences_agree(void **state)
 {
     (void)state;
     for (int i = 0; i < 60; i++) {
-        int n_real[1];
-        struct layer_shape shape = {.batch = 1,
+        int n_real[2];
+        struct layer_shape shape = {.batch = 1 + i / 4 % 2,
                                     .steps = 7,
                                     .in = 3,
-                                    .hidden = 101,
+                                    .hidden = i / 4 % 2 ? 70 : 101,
                                     .window = 1 + i / 2 % 4,
                                     .pooling = (enum qn_pooling)(i / 5 % 3),
                                     .activation = (enum qn_activation)(i % 5),
@@ -396,10 +401,10 @@ static void shared_sequences_agree(void **state)
                                     .no_d_last_c = i % 7 == 0,
                                     .extra = i % 7,
                                     .n_real = n_real};
-        place_lengths(n_real, 1, shape.steps, i / 3 % 7);
+        place_lengths(n_real, shape.batch, shape.steps, i / 3 % 7);
         if (shape.norm == LAYER_NORM_TRAIN && too_few(&shape))
             shape.norm = LAYER_NORM_EVAL;
-        check_shape(shape);
+        check_slices(shape, 1 + 2 * shape.batch);
     }
 }
 

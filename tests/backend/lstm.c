@@ -360,6 +360,19 @@ static void padded_sequences_agree(void **state)
         }
 }
 
+/* The packed weight of the way back has 4H rows, more than a stretch of 256. */
+static void wide_padded_sequences_agree(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 7; kind++) {
+        int n_real[3];
+        struct lstm_shape shape = {
+            .batch = 3, .steps = 9, .in = 4, .hidden = 65, .n_real = n_real};
+        place_lengths(n_real, shape.batch, shape.steps, kind);
+        check_shape(shape);
+    }
+}
+
 static void results_do_not_depend_on_threads(void **state)
 {
     (void)state;
@@ -539,6 +552,7 @@ int main(void)
         cmocka_unit_test(several_blocks_a_slice_agree),
         cmocka_unit_test(long_sums_of_the_bias_gradient_stay_exact),
         cmocka_unit_test(padded_sequences_agree),
+        cmocka_unit_test(wide_padded_sequences_agree),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(segments_in_a_row_are_one_long_pass),
         cmocka_unit_test(the_workspace_is_counted_and_kept),

@@ -25,10 +25,16 @@ static const char *const norm[] = {COMMON, "threads=4", "model.batch_norm=true",
                                    "model.hidden=20", NULL};
 static const char *const lstm[] = {COMMON, "threads=3", "model.cell=lstm",
                                    "batch=5", NULL};
+/* Units enough that workers share the sequence. */
 static const char *const one_sequence[] = {
-    COMMON, "threads=4", "batch=1", "seq=30", "model.hidden=40", NULL};
-static const char *const one_norm[] = {
-    COMMON, "threads=4", "batch=1", "seq=30", "model.batch_norm=true", NULL};
+    COMMON, "threads=4", "batch=1", "seq=30", "model.hidden=130", NULL};
+static const char *const one_norm[] = {COMMON,
+                                       "threads=4",
+                                       "batch=1",
+                                       "seq=30",
+                                       "model.batch_norm=true",
+                                       "model.hidden=70",
+                                       NULL};
 static const char *const one_lstm[] = {COMMON,   "threads=4",       "batch=1",
                                        "seq=30", "model.cell=lstm", NULL};
 static const char *const classifier[] = {"steps=6",
