@@ -139,8 +139,8 @@ enum qn_status qn_weights_copy_take(struct qn_weights_copy *c,
 }
 
 /* The weights in the order of files: all that is turned is turned now. */
-static enum qn_status write_tensors(const struct qn_weights_copy *c,
-                                    const char *path, struct qn_err *err)
+enum qn_status qn_weights_copy_write(struct qn_weights_copy *c,
+                                     const char *path, struct qn_err *err)
 {
     const struct qn_param_list *params = &c->params;
     float *turned = c->turned;
@@ -165,12 +165,6 @@ static enum qn_status write_tensors(const struct qn_weights_copy *c,
     free(tensors);
     free(zeros);
     return status;
-}
-
-enum qn_status qn_weights_copy_write(struct qn_weights_copy *c,
-                                     const char *path, struct qn_err *err)
-{
-    return write_tensors(c, path, err);
 }
 
 enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,

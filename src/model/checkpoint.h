@@ -11,9 +11,9 @@ enum qn_status qn_checkpoint_save(struct qn_model *m, const char *path,
 
 /* The same in two parts, for a model that must not stand still meanwhile: a
  * copy of the weights on the host, with room for them in a file's order. Its
- * memory is all taken when it is made (QN_ENOMEM says how much); take reads the
- * model; write touches neither model nor backend, so any thread may call it
- * that has the copy to itself. */
+ * memory is taken when it is made, but for some kB (QN_ENOMEM says how much);
+ * take reads the model; write touches neither model nor backend, so any thread
+ * may call it that has the copy to itself. */
 struct qn_weights_copy;
 enum qn_status qn_weights_copy_new(const struct qn_model *m,
                                    struct qn_weights_copy **out,
