@@ -1,9 +1,9 @@
 /* cpu.h - the cpu backend's own struct, workspace and operations.
  *
- * Work is split into 'slices' tasks by the batch alone, each with its own
- * scratch and its own partial sums, which are then added in slice order: the
- * result depends on the number of slices, never on the threads that ran them.
- */
+ * Work is split by the shapes alone, and the number of slices, into tasks that
+ * each have their own scratch; partial sums are added in slice order. The
+ * result depends on the number of slices, never on the threads that ran the
+ * tasks. */
 #ifndef QN_BACKEND_CPU_CPU_H
 #define QN_BACKEND_CPU_CPU_H
 
