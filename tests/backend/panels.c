@@ -113,6 +113,19 @@ static void a_product_has_any_number_of_rows(void **state)
     with_all(all_heights);
 }
 
+static void very_many_rows(const struct qn_kernels *kernels)
+{
+    struct shape shape = {200000, 2, 1, .parts = 1};
+    check(kernels, &shape);
+}
+
+/* So many that rows times tiles are more than an int holds. */
+static void a_product_has_very_many_rows(void **state)
+{
+    (void)state;
+    with_all(very_many_rows);
+}
+
 static void all_widths(const struct qn_kernels *kernels)
 {
     for (int n = 1; n <= 70; n++) {
@@ -177,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_has_any_number_of_rows),
+        cmocka_unit_test(a_product_has_very_many_rows),
         cmocka_unit_test(the_last_panel_may_be_narrow),
         cmocka_unit_test(long_sums_go_in_stretches),
         cmocka_unit_test(a_row_does_not_depend_on_its_neighbours),

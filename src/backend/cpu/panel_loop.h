@@ -9,6 +9,8 @@
 
 #include "backend/cpu/kernels.h"
 
+#include <stdint.h>
+
 #if defined(__AVX512F__)
 enum { QN_LANES = 16, QN_TILE_ROWS = 12 };
 #elif defined(__AVX__)
@@ -98,11 +100,12 @@ static void qn_tile_narrow(const struct qn_panel_product *p)
 /* Tiles of about equal height: a low one pays as much for reading the panel. */
 static void qn_panel_rows(const struct qn_panel_product *p)
 {
-    int tiles = (p->m + QN_TILE_ROWS - 1) / QN_TILE_ROWS;
-    for (int i = 0; i < tiles; i++) {
-        int first = p->m * i / tiles;
+    int64_t m = p->m;
+    int64_t tiles = (m + QN_TILE_ROWS - 1) / QN_TILE_ROWS;
+    for (int64_t i = 0; i < tiles; i++) {
+        int64_t first = m * i / tiles;
         struct qn_panel_product tile = *p;
-        tile.m = p->m * (i + 1) / tiles - first;
+        tile.m = (int)(m * (i + 1) / tiles - first);
         tile.a = p->a + (size_t)first * p->lda;
         tile.c = p->c + (size_t)first * p->ldc;
         if (p->columns < QN_PANEL)
