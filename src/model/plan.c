@@ -16,16 +16,22 @@ static bool same_shapes(const struct qn_layout *l, int a, int b)
            l->width[a + 1] == l->width[b + 1];
 }
 
+/* Most layers are shaped as the one before them and need not be asked, unless
+ * that one is the first, which may look its input up. */
+static bool is_asked(const struct qn_layout *l, int k)
+{
+    return k <= 1 || !same_shapes(l, k, k - 1);
+}
+
 /* A backend uses one workspace for all layers and the decoder, as large as the
- * largest needs. Most layers are shaped as the one before them and need not be
- * asked, unless that one is the first, which may look its input up. */
+ * largest needs. */
 static size_t workspace_at(const struct qn_layout *l, int steps, int vocab,
                            const struct qn_spec *spec, struct qn_backend *be)
 {
     struct qn_seq decoded = qn_layout_decoded(l, steps);
     size_t most = be->ops->linear_workspace(be, &decoded, (size_t)l->outputs);
     for (int k = 0; k < l->layers; k++) {
-        if (k > 1 && same_shapes(l, k, k - 1)) {
+        if (!is_asked(l, k)) {
             continue;
         }
         int looked_up = k == 0 && qn_layout_looks_up(spec) ? vocab : 0;
@@ -41,10 +47,23 @@ static size_t workspace_at(const struct qn_layout *l, int steps, int vocab,
     return most;
 }
 
-/* Rows of segments that are looked at, which bounds the time. */
+/* Rows of segments that are looked at, of all shapes together, which bounds the
+ * time. */
 #define MOST_ROWS ((size_t)4000000)
 /* Steps of each slice beyond which no more can be wanted. */
 #define MOST_STEPS 2048
+
+/* A backend looks at each slice, and at the blocks of its rows, for each shape
+ * that is asked. */
+static size_t rows_of_a_step(const struct qn_layout *l, int slices)
+{
+    int n_asked = 1; /* the decoder */
+    for (int k = 0; k < l->layers; k++) {
+        n_asked += is_asked(l, k);
+    }
+    int rows = l->batch > slices ? l->batch : slices;
+    return qn_size_mul((size_t)rows, (size_t)n_asked);
+}
 
 /* A backend cuts a segment into blocks that are as equal as they can be, so a
  * shorter one may want more than the longest. */
@@ -57,7 +76,7 @@ static size_t workspace_of(const struct qn_layout *l, bool every_length,
     int slices = spec->threads > 0 ? spec->threads : 1;
     int limit = MOST_STEPS * (l->batch < slices ? slices : 1);
     limit = every_length ? (l->steps < limit ? l->steps : limit) : 0;
-    size_t rows = qn_size_mul((size_t)l->batch, (size_t)limit);
+    size_t rows = qn_size_mul(rows_of_a_step(l, slices), (size_t)limit);
     int stride = 1 + (int)(rows / MOST_ROWS);
     for (int steps = 1; steps <= limit; steps += stride) {
         size_t bytes = workspace_at(l, steps, vocab, spec, be);

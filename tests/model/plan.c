@@ -354,6 +354,32 @@ static void shorter_documents_find_their_workspace_planned(void **state)
     }
 }
 
+static size_t metered_workspace(struct qn_backend *be, const struct qn_qrnn *l)
+{
+    (void)be;
+    (void)l;
+    assert_in_range(++meter.calls, 1, 100000);
+    return 0;
+}
+
+/* A hundred thousand lengths of 64 layers of different widths, with 256 slices
+ * to look at each time, are not asked for one by one. */
+static void long_segments_of_many_layers_are_planned_soon(void **state)
+{
+    (void)state;
+    struct qn_spec spec = QN_SPEC("model.layers=64", "model.dense=true",
+                                  "threads=256", "batch=1", "seq=100000");
+    struct qn_memory_plan plan;
+    struct qn_backend_ops ops;
+    struct qn_backend *be = qn_test_backend("cpu");
+    struct qn_plan_shapes shapes = shapes_of(&spec, 17, 1);
+    meter_backend(be, &ops);
+    ops.qrnn_workspace = metered_workspace;
+    qn_model_plan(&spec, &shapes, be, &plan);
+    assert_in_range(meter.calls, 64 * 100, 100000);
+    qn_backend_free(be);
+}
+
 static void a_reserved_workspace_does_not_grow(void **state)
 {
     (void)state;
@@ -545,6 +571,7 @@ int main(void)
         cmocka_unit_test(the_plan_is_what_is_allocated),
         cmocka_unit_test(the_plan_covers_the_workspace_of_layers_and_decoder),
         cmocka_unit_test(shorter_documents_find_their_workspace_planned),
+        cmocka_unit_test(long_segments_of_many_layers_are_planned_soon),
         cmocka_unit_test(a_reserved_workspace_does_not_grow),
         cmocka_unit_test(moments_are_those_of_the_optimiser),
         cmocka_unit_test(sampling_is_planned_as_it_is_allocated),
