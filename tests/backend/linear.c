@@ -124,6 +124,8 @@ static void products_and_gradients_agree_with_ref(void **state)
     check_case((struct linear_case){3, 5, 9, 773, 0, 0});
     check_case((struct linear_case){1, 1, 3, 2000, 1, 0});
     check_case((struct linear_case){40, 45, 6, 801, 1, 4});
+    /* Of nine sequences a block of the whole has three, of a half four. */
+    check_case((struct linear_case){9, 400, 3, 773, 1, 0});
 }
 
 static size_t workspace_of(struct qn_backend *be, const struct linear_case *c)
@@ -153,11 +155,25 @@ static void the_workspace_is_counted(void **state)
     qn_backend_free(ref);
 }
 
+/* Split by outputs, 64 tasks take all rows, and 64 a 64th of them each. */
+static void tasks_of_some_rows_have_work_for_these(void **state)
+{
+    (void)state;
+    enum { SLICES = 64, STEPS = 25, WIDTH = 64, ROWS = SLICES * STEPS };
+    struct linear_case c = {SLICES, STEPS, WIDTH, SLICES * 256, 0, 0};
+    struct qn_backend *be = place_backend("cpu", NULL, SLICES);
+    size_t shares = (size_t)SLICES * (ROWS * WIDTH + 256);
+    size_t slices = (size_t)SLICES * STEPS * WIDTH;
+    assert_int_equal(workspace_of(be, &c), (shares + slices) * sizeof(float));
+    qn_backend_free(be);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_and_gradients_agree_with_ref),
         cmocka_unit_test(the_workspace_is_counted),
+        cmocka_unit_test(tasks_of_some_rows_have_work_for_these),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

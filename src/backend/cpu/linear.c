@@ -24,14 +24,28 @@ struct linear_job {
     bool by_outputs;             /* backward */
     struct qn_seq d_x;           /* backward */
     struct qn_partials partials; /* backward; by_outputs: its sums alone */
-    float *work;                 /* [tasks, task_work] */
-    size_t task_work;
-    size_t product_work;
+    float *work; /* [slices, slice_work], by_outputs [slices, share_work] */
+    size_t sums; /* floats at the beginning of a task's work, backward */
+    size_t slice_work, share_work;
 };
 
 static bool splits_outputs(int slices, size_t outputs)
 {
     return slices > 1 && outputs / (size_t)slices >= LEAST_OUTPUTS;
+}
+
+/* Floats for the product of any block. */
+static size_t blocks_work(const struct linear_job *job,
+                          const struct qn_batch *batch)
+{
+    return qn_lines(qn_product_work(&job->product, qn_largest_block(batch)));
+}
+
+/* The largest share of the outputs, in whole cache lines. */
+static size_t share_outputs(const struct linear_job *job)
+{
+    size_t slices = (size_t)job->batch.slices;
+    return (qn_lines(job->product.outputs) / 16 + slices - 1) / slices * 16;
 }
 
 /* Shapes only: neither tensors nor work are touched. */
@@ -51,26 +65,31 @@ static struct linear_job open_job(struct qn_cpu *cpu, const struct qn_seq *x,
                      .n_bias = outputs,
                      .slices = cpu->host.slices},
     };
-    int rows = qn_largest_block(job.by_outputs ? &job.whole : &job.batch);
-    job.product_work = qn_lines(qn_product_work(&job.product, rows));
-    job.task_work = job.product_work + qn_lines(outputs);
+    job.sums = job.by_outputs ? share_outputs(&job) : qn_lines(outputs);
+    job.slice_work = blocks_work(&job, &job.batch);
+    if (job.by_outputs)
+        job.share_work = job.sums + blocks_work(&job, &job.whole);
+    else
+        job.slice_work += job.sums;
     return job;
+}
+
+static size_t slices_work(const struct linear_job *job)
+{
+    return (size_t)job->batch.slices * job->slice_work;
 }
 
 static size_t tasks_work(const struct linear_job *job)
 {
-    size_t tasks = (size_t)job->batch.slices * (job->by_outputs ? 2 : 1);
-    return tasks * job->task_work;
+    return slices_work(job) + (size_t)job->batch.slices * job->share_work;
 }
 
-/* Floats for the way back; forward takes the first of them. */
+/* Floats for the way back; forward takes those of slices. */
 static size_t job_work(const struct linear_job *job)
 {
     const struct qn_partials *p = &job->partials;
-    if (job->by_outputs)
-        return tasks_work(job);
-    return tasks_work(job) +
-           qn_partials_work(p->slices, p->n_weight, p->n_bias);
+    size_t partials = qn_partials_work(p->slices, p->n_weight, p->n_bias);
+    return tasks_work(job) + (job->by_outputs ? 0 : partials);
 }
 
 size_t qn_cpu_linear_workspace(struct qn_backend *be, const struct qn_seq *x,
@@ -80,9 +99,14 @@ size_t qn_cpu_linear_workspace(struct qn_backend *be, const struct qn_seq *x,
     return job_work(&job) * sizeof(float);
 }
 
-static float *task_work(const struct linear_job *job, int task)
+static float *slice_work(const struct linear_job *job, int slice)
 {
-    return job->work + (size_t)task * job->task_work;
+    return job->work + (size_t)slice * job->slice_work;
+}
+
+static float *share_work(const struct linear_job *job, int share)
+{
+    return job->work + slices_work(job) + (size_t)share * job->share_work;
 }
 
 /* Rows of a block lie one after the other in y. */
@@ -100,7 +124,7 @@ static void forward_slice(void *arg, int slice)
     int n = qn_n_blocks(&job->batch, slice);
     for (int i = 0; i < n; i++) {
         struct qn_block block = qn_block_at(&job->batch, slice, i);
-        qn_product_forward(&job->product, &block, task_work(job, slice));
+        qn_product_forward(&job->product, &block, slice_work(job, slice));
     }
 }
 
@@ -113,7 +137,7 @@ void qn_cpu_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
     job.product.weight = qn_floats(weight);
     job.product.bias = qn_floats(bias);
     job.product.y = qn_floats(y);
-    job.work = qn_cpu_work(cpu, tasks_work(&job));
+    job.work = qn_cpu_work(cpu, slices_work(&job));
     if (job.work)
         qn_pool_run(cpu->host.pool, job.batch.slices, forward_slice, &job);
 }
@@ -131,23 +155,23 @@ static void add_rows(const struct linear_job *job, const struct qn_block *block,
 static void backward_slice(void *arg, int slice)
 {
     const struct linear_job *job = arg;
-    float *work = task_work(job, slice);
+    float *sums = slice_work(job, slice);
+    float *work = sums + job->sums;
     int n = qn_n_blocks(&job->batch, slice);
     for (int i = 0; i < n; i++) {
         struct qn_block block = qn_block_at(&job->batch, slice, i);
         float beta = 0.0f;
         float *dw = qn_partials_weight(&job->partials, slice, i, &beta);
         add_rows(job, &block, 0, job->product.outputs,
-                 qn_partials_bias(&job->partials, slice),
-                 work + job->product_work);
+                 qn_partials_bias(&job->partials, slice), sums);
         qn_product_weight_grad(&job->product, &block, dw, beta, work);
         qn_product_input_grad(&job->product, &block, &job->d_x, false, work);
     }
 }
 
-static void input_grad_slice(const struct linear_job *job, int slice,
-                             float *work)
+static void input_grad_slice(const struct linear_job *job, int slice)
 {
+    float *work = slice_work(job, slice);
     int n = qn_n_blocks(&job->batch, slice);
     for (int i = 0; i < n; i++) {
         struct qn_block block = qn_block_at(&job->batch, slice, i);
@@ -156,8 +180,10 @@ static void input_grad_slice(const struct linear_job *job, int slice,
 }
 
 /* The gradients of one share of the outputs, in whole cache lines. */
-static void output_grads(const struct linear_job *job, int share, float *work)
+static void output_grads(const struct linear_job *job, int share)
 {
+    float *sums = share_work(job, share);
+    float *work = sums + job->sums;
     size_t outputs = job->product.outputs;
     int lines = (int)(qn_lines(outputs) / 16);
     size_t from = (size_t)qn_split(lines, job->batch.slices, share) * 16;
@@ -171,7 +197,7 @@ static void output_grads(const struct linear_job *job, int share, float *work)
     int n = qn_n_blocks(&job->whole, 0);
     for (int i = 0; i < n; i++) {
         struct qn_block block = qn_block_at(&job->whole, 0, i);
-        add_rows(job, &block, from, part.outputs, db, work + job->product_work);
+        add_rows(job, &block, from, part.outputs, db, sums);
         qn_product_weight_grad(&part, &block, dw, 1.0f, work);
     }
 }
@@ -182,9 +208,9 @@ static void backward_outputs(void *arg, int task)
     const struct linear_job *job = arg;
     int slices = job->batch.slices;
     if (task < slices)
-        output_grads(job, task, task_work(job, task));
+        output_grads(job, task);
     else
-        input_grad_slice(job, task - slices, task_work(job, task));
+        input_grad_slice(job, task - slices);
 }
 
 void qn_cpu_linear_grad(struct qn_backend *be, struct qn_seq d_x,
