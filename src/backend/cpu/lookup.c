@@ -29,14 +29,16 @@ static size_t tap_floats(const struct qn_lookup *l)
 
 static size_t all_floats(const struct qn_lookup *l)
 {
-    return (size_t)l->product->window * tap_floats(l);
+    return (size_t)l->window * tap_floats(l);
 }
 
 struct qn_lookup qn_lookup_of(const struct qn_product *p, int n_symbols,
                               int slices)
 {
-    struct qn_lookup l = {
-        .product = p, .n_symbols = n_symbols, .pitch = qn_lines(p->outputs)};
+    QN_ASSERT(p->y_pitch == 0 && p->n_real == NULL);
+    struct qn_lookup l = {.window = p->window,
+                          .n_symbols = n_symbols,
+                          .pitch = qn_lines(p->outputs)};
     l.sums.n_weight = all_floats(&l);
     l.sums.slices = slices;
     return l;
@@ -49,8 +51,10 @@ size_t qn_lookup_work(const struct qn_lookup *l)
            qn_partials_work(l->sums.slices, l->sums.n_weight, 0);
 }
 
-void qn_lookup_open(struct qn_lookup *l, float *work)
+void qn_lookup_open(struct qn_lookup *l, const struct qn_product *p,
+                    float *work)
 {
+    l->product = p;
     l->products = work;
     l->sums.d_weight = work;
     qn_partials_open(&l->sums, work + all_floats(l));

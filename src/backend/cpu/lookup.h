@@ -19,7 +19,9 @@
 #include "backend/cpu/product.h"
 
 struct qn_lookup {
-    const struct qn_product *product; /* of all sequences from start to end */
+    const struct qn_product *product; /* of all sequences from start to end;
+                                       * borrowed once the work is open */
+    int window;                       /* n, as the product's */
     int n_symbols;                    /* V; 0: nothing is looked up */
     const float *table;               /* [V, D] */
     const int32_t *ids;               /* [B, T]; negative: the zero vector */
@@ -32,14 +34,16 @@ struct qn_lookup {
  * than a few times the weight. */
 bool qn_lookup_pays(const struct qn_product *p, const struct qn_batch *batch,
                     int n_symbols);
-/* Shapes only. */
+/* Shapes only. The product's rows are whole (y_pitch 0) and all real. */
 struct qn_lookup qn_lookup_of(const struct qn_product *p, int n_symbols,
                               int slices);
 /* Floats of work for both ways, and of a task's for its blocks. */
 size_t qn_lookup_work(const struct qn_lookup *l);
 size_t qn_lookup_block_work(const struct qn_product *p,
                             const struct qn_batch *batch);
-void qn_lookup_open(struct qn_lookup *l, float *work);
+/* The product, where it stays, and the work. */
+void qn_lookup_open(struct qn_lookup *l, const struct qn_product *p,
+                    float *work);
 
 /* Forward: make P, then y of each block with the block's work. */
 void qn_lookup_prepare(struct qn_cpu *cpu, const struct qn_lookup *l);

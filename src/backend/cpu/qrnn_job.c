@@ -86,10 +86,9 @@ size_t qn_cpu_qrnn_workspace(struct qn_backend *be, const struct qn_qrnn *l)
 /* At the end of the work. */
 static void open_lookup(struct qn_qrnn_job *job)
 {
-    job->lookup.product = &job->product;
     job->lookup.table = qn_floats(job->layer->table);
     job->lookup.ids = qn_ids(job->layer->ids);
-    qn_lookup_open(&job->lookup,
+    qn_lookup_open(&job->lookup, &job->product,
                    job->work + job_work(job) - qn_lookup_work(&job->lookup));
 }
 
