@@ -102,11 +102,17 @@ char *qn_xasprintf(const char *fmt, ...)
     return text;
 }
 
+#define WORTH_ASKING ((size_t)1 << 20)
+
 void *qn_try_big(size_t n, size_t size)
 {
     size_t bytes;
-    /* Asked first: an overcommitting kernel grants anything and kills later. */
-    if (!product(n, size, &bytes) || bytes > qn_mem_available()) {
+    if (!product(n, size, &bytes)) {
+        return NULL;
+    }
+    /* Asked first: an overcommitting kernel grants anything and kills later.
+     * The answer takes as long as some MB do. */
+    if (bytes >= WORTH_ASKING && bytes > qn_mem_available()) {
         return NULL;
     }
     void *p = NULL;
