@@ -8,9 +8,19 @@
 
 #define USUAL_LENGTH ((size_t)16 << 20)
 
+static size_t length(size_t n)
+{
+    return n > 0 ? n : USUAL_LENGTH;
+}
+
+size_t qn_triad_size(size_t n)
+{
+    return 3 * length(n) * sizeof(float);
+}
+
 bool qn_triad_init(struct qn_triad *t, size_t n)
 {
-    n = n > 0 ? n : USUAL_LENGTH;
+    n = length(n);
     *t = (struct qn_triad){.n = n};
     t->a = qn_try_big(n, sizeof *t->a);
     t->b = qn_try_big(n, sizeof *t->b);

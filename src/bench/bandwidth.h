@@ -17,6 +17,9 @@ struct qn_triad {
 bool qn_triad_init(struct qn_triad *t, size_t n);
 void qn_triad_fini(struct qn_triad *t);
 
+/* The bytes of all three. */
+size_t qn_triad_size(size_t n);
+
 /* Once over all threads of the pool; the seconds it took. */
 double qn_triad_run(struct qn_triad *t, struct qn_pool *pool);
 /* Read twice and written once. A processor may read what it overwrites, too;

@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "model/size.h"
 
 #include <stdlib.h>
 
@@ -28,6 +30,37 @@ struct measurement {
     struct subject *subjects; /* one for each shape */
     struct qn_err *err;
 };
+
+enum qn_status qn_shape_say(const struct qn_shape *shape, enum qn_status status,
+                            struct qn_err *err)
+{
+    if (status == QN_OK) {
+        return status;
+    }
+    struct qn_str name = {0};
+    qn_str_addf(&name, "%s, %d x %d", shape->preset, shape->spec.batch,
+                shape->steps);
+    status = qn_fail_in(err, status, name.text);
+    qn_str_free(&name);
+    return status;
+}
+
+enum qn_status qn_shape_check(const struct qn_bench_env *env,
+                              const struct qn_shape *shape,
+                              const struct qn_shape *largest, size_t more,
+                              struct qn_err *err)
+{
+    struct qn_backend *be = NULL;
+    size_t product = qn_product_size(&largest->spec, largest->steps);
+    enum qn_status status =
+        qn_backend_new(env->backend, env->pool, shape->spec.threads, &be, err);
+    if (status == QN_OK) {
+        status = qn_rig_check(be, &shape->spec, shape->steps,
+                              qn_size_add(product, more), err);
+    }
+    qn_backend_free(be);
+    return qn_shape_say(shape, status, err);
+}
 
 static enum qn_status run_stretch(struct subject *s, double *seconds,
                                   struct qn_err *err)
@@ -67,20 +100,25 @@ static enum qn_status set_up(struct measurement *m, struct subject *s,
     if (status == QN_OK) {
         status = qn_rig_init(&s->rig, be, &shape->spec, shape->steps, m->err);
     }
-    return status == QN_OK ? warm_up(s, m->err) : status;
+    if (status == QN_OK) {
+        status = warm_up(s, m->err);
+    }
+    return qn_shape_say(shape, status, m->err);
 }
 
 /* The product, then a stretch of each of n subjects; 'turns' times. */
 static enum qn_status take_turns(struct measurement *m, struct subject *s,
-                                 int n, int64_t turns, struct qn_pool *pool)
+                                 const struct qn_shape *shapes, int n,
+                                 int64_t turns, struct qn_pool *pool)
 {
     enum qn_status status = QN_OK;
     (void)qn_product_run(&m->product, pool); /* its pages, too */
-    for (int64_t turn = 0; turn < turns; turn++) {
+    for (int64_t turn = 0; turn < turns && status == QN_OK; turn++) {
         double product = qn_product_run(&m->product, pool);
         for (int i = 0; i < n && status == QN_OK; i++) {
             double seconds = 0;
-            status = run_stretch(&s[i], &seconds, m->err);
+            status = qn_shape_say(&shapes[i],
+                                  run_stretch(&s[i], &seconds, m->err), m->err);
             qn_times_add(&s[i].step, seconds);
             qn_times_add(&s[i].product, product);
         }
@@ -100,7 +138,7 @@ static enum qn_status visit(struct measurement *m, struct subject *s,
         status = set_up(m, &s[i], &shapes[i], pool);
     }
     if (status == QN_OK) {
-        status = take_turns(m, s, n, turns, pool);
+        status = take_turns(m, s, shapes, n, turns, pool);
     }
     for (int i = 0; i < n; i++) {
         qn_rig_fini(&s[i].rig);
@@ -145,10 +183,27 @@ static enum qn_status go_through(struct measurement *m,
     int64_t each = (turns->steps + turns->rounds - 1) / turns->rounds;
     int group = turns->together ? n : 1;
     enum qn_status status = QN_OK;
-    for (int round = 0; round < turns->rounds; round++) {
+    for (int round = 0; round < turns->rounds && status == QN_OK; round++) {
         for (int i = 0; i < n && status == QN_OK; i += group) {
             status = visit(m, &m->subjects[i], &shapes[i], group, each);
         }
+    }
+    return status;
+}
+
+/* All of them before any is measured; first the one whose product it is. */
+static enum qn_status begin(struct measurement *m,
+                            const struct qn_shape *shapes, int n)
+{
+    const struct qn_shape *max = largest(shapes, n);
+    enum qn_status status = qn_shape_check(m->env, max, max, 0, m->err);
+    for (int i = 0; i < n && status == QN_OK; i++) {
+        status = qn_shape_check(m->env, &shapes[i], max, 0, m->err);
+    }
+    if (status == QN_OK) {
+        status = qn_shape_say(
+            max, qn_product_init(&m->product, &max->spec, max->steps, m->err),
+            m->err);
     }
     return status;
 }
@@ -158,11 +213,12 @@ enum qn_status qn_measure_shapes(const struct qn_bench_env *env,
                                  const struct qn_turns *turns,
                                  struct qn_err *err)
 {
-    const struct qn_shape *max = largest(shapes, n);
     struct measurement m = {.env = env, .err = err};
     m.subjects = qn_xcalloc((size_t)n, sizeof *m.subjects);
-    qn_product_init(&m.product, &max->spec, max->steps);
-    enum qn_status status = go_through(&m, shapes, n, turns);
+    enum qn_status status = begin(&m, shapes, n);
+    if (status == QN_OK) {
+        status = go_through(&m, shapes, n, turns);
+    }
     for (int i = 0; i < n; i++) {
         if (status == QN_OK) {
             qn_shape_conclude(&shapes[i], &m.subjects[i].step,

@@ -50,6 +50,17 @@ enum qn_status qn_measure_shapes(const struct qn_bench_env *env,
 void qn_shape_conclude(struct qn_shape *s, const struct qn_times *step,
                        const struct qn_times *product, double product_flops);
 
+/* QN_ENOMEM, with the shape and what it needs, when it has no room beside the
+ * product of 'largest' and 'more' bytes. Nothing is taken. */
+enum qn_status qn_shape_check(const struct qn_bench_env *env,
+                              const struct qn_shape *shape,
+                              const struct qn_shape *largest, size_t more,
+                              struct qn_err *err);
+/* What happened to a shape: "ptb-char/drelu-4x250, 128 x 100: " before the
+ * sentence of a failure. Returns status. */
+enum qn_status qn_shape_say(const struct qn_shape *shape, enum qn_status status,
+                            struct qn_err *err);
+
 /* (max - min) / max of their tokens a second. */
 double qn_shapes_range(const struct qn_shape *shapes, int n);
 

@@ -26,8 +26,9 @@ struct bench {
 
 /* --- rows --------------------------------------------------------------- */
 
-/* The row of calls like this one, a new one if there is none. */
-static struct qn_op_row *row_of(struct qn_ops *ops, const struct qn_call *call)
+/* The row of calls like this one; NULL if there is none. */
+static struct qn_op_row *find_row(const struct qn_ops *ops,
+                                  const struct qn_call *call)
 {
     for (int i = 0; i < ops->n_rows; i++) {
         struct qn_op_row *row = &ops->rows[i];
@@ -36,6 +37,11 @@ static struct qn_op_row *row_of(struct qn_ops *ops, const struct qn_call *call)
             return row;
         }
     }
+    return NULL;
+}
+
+static struct qn_op_row *add_row(struct qn_ops *ops, const struct qn_call *call)
+{
     size_t n = (size_t)ops->n_rows + 1;
     ops->rows = qn_xrealloc(ops->rows, n, sizeof *ops->rows);
     struct qn_op_row *row = &ops->rows[ops->n_rows++];
@@ -48,29 +54,33 @@ static struct qn_op_row *row_of(struct qn_ops *ops, const struct qn_call *call)
 static void make_rows(struct qn_ops *ops, const struct qn_call *calls, int n)
 {
     for (int i = 0; i < n; i++) {
-        struct qn_op_row *row = row_of(ops, &calls[i]);
+        struct qn_op_row *row = find_row(ops, &calls[i]);
+        row = row != NULL ? row : add_row(ops, &calls[i]);
         row->calls++;
         row->work.flops += calls[i].work.flops;
         row->work.bytes += calls[i].work.bytes;
     }
 }
 
-/* Seconds of each row in one step, into now[n_rows]; their sum. */
-static double add_up(struct qn_ops *ops, const struct qn_call *calls, int n,
-                     double *now)
+/* Seconds of each row in one step, into now[n_rows]; their sum. Every step
+ * makes the same calls. */
+static double add_up(const struct qn_ops *ops, const struct qn_call *calls,
+                     int n, double *now)
 {
     double sum = 0;
     for (int r = 0; r < ops->n_rows; r++) {
         now[r] = 0;
     }
     for (int i = 0; i < n; i++) {
-        now[row_of(ops, &calls[i]) - ops->rows] += calls[i].seconds;
+        const struct qn_op_row *row = find_row(ops, &calls[i]);
+        QN_ASSERT(row != NULL);
+        now[row - ops->rows] += calls[i].seconds;
         sum += calls[i].seconds;
     }
     return sum;
 }
 
-/* A step of so many seconds: every step makes the same calls. */
+/* A step of so many seconds. */
 static void take_step(struct qn_ops *ops, const struct qn_backend *timed,
                       double seconds)
 {
@@ -82,7 +92,6 @@ static void take_step(struct qn_ops *ops, const struct qn_backend *timed,
     int n_rows = ops->n_rows;
     double *now = qn_xcalloc((size_t)n_rows, sizeof *now);
     double sum = add_up(ops, calls, n, now);
-    QN_ASSERT(ops->n_rows == n_rows);
     bool fastest = ops->step == 0 || seconds < ops->step;
     for (int r = 0; r < n_rows; r++) {
         struct qn_op_row *row = &ops->rows[r];
@@ -122,7 +131,9 @@ static enum qn_status set_up(struct bench *b, const struct qn_bench_env *env,
     if (status == QN_OK && !qn_triad_init(&b->triad, 0)) {
         return qn_fail(err, QN_ENOMEM, "no memory to measure its bandwidth");
     }
-    qn_product_init(&b->product, &shape->spec, shape->steps);
+    if (status == QN_OK) {
+        status = qn_product_init(&b->product, &shape->spec, shape->steps, err);
+    }
     return status;
 }
 
@@ -145,9 +156,12 @@ static enum qn_status take_turn(struct bench *b, struct qn_ops *ops,
     double start = qn_clock_now();
     enum qn_status status = qn_rig_step(&b->rig, err);
     double seconds = qn_clock_now() - start;
+    if (status != QN_OK) {
+        return status;
+    }
     qn_times_add(&b->step_times, seconds);
     take_step(ops, b->timed, seconds);
-    return status;
+    return QN_OK;
 }
 
 static enum qn_status take_turns(struct bench *b, int64_t turns,
@@ -180,7 +194,12 @@ enum qn_status qn_measure_ops(const struct qn_bench_env *env,
 {
     struct bench b = {.pool = env->pool};
     *ops = (struct qn_ops){.shape = *shape};
-    enum qn_status status = set_up(&b, env, shape, err);
+    enum qn_status status =
+        qn_shape_check(env, shape, shape, qn_triad_size(0), err);
+    if (status != QN_OK) {
+        return status;
+    }
+    status = set_up(&b, env, shape, err);
     if (status == QN_OK) {
         status = take_turns(&b, turns, ops, err);
     }
@@ -188,7 +207,7 @@ enum qn_status qn_measure_ops(const struct qn_bench_env *env,
         conclude(&b, ops);
     }
     clean_up(&b);
-    return status;
+    return qn_shape_say(shape, status, err);
 }
 
 void qn_ops_free(struct qn_ops *ops)

@@ -3,7 +3,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/size.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define SEED 1
@@ -55,21 +58,23 @@ static void fill_vectors(struct qn_model *m)
 
 /* Of a run's plan, what training takes: nothing is evaluated or saved. */
 static void plan_rig(struct qn_backend *be, const struct qn_spec *spec,
-                     int steps, struct qn_memory_plan *plan)
+                     int steps, size_t beside, struct qn_memory_plan *plan)
 {
     struct qn_plan_shapes shapes = {.vocab = qn_rig_symbols(spec),
                                     .steps = steps};
     qn_model_plan(spec, &shapes, be, plan);
     plan->saving = 0;
     plan->evaluation = plan->sampling = 0;
+    size_t symbols = (size_t)spec->batch * (size_t)steps;
+    plan->rest = qn_size_add(beside, 2 * symbols * sizeof(int32_t));
     qn_memory_plan_add_up(plan);
 }
 
 enum qn_status qn_rig_check(struct qn_backend *be, const struct qn_spec *spec,
-                            int steps, struct qn_err *err)
+                            int steps, size_t beside, struct qn_err *err)
 {
     struct qn_memory_plan plan;
-    plan_rig(be, spec, steps, &plan);
+    plan_rig(be, spec, steps, beside, &plan);
     return qn_memory_plan_check(&plan, qn_mem_available(), err);
 }
 
@@ -78,7 +83,7 @@ enum qn_status qn_rig_init(struct qn_rig *r, struct qn_backend *be,
                            struct qn_err *err)
 {
     *r = (struct qn_rig){.spec = *spec, .steps = steps, .be = be};
-    enum qn_status status = qn_rig_check(be, spec, steps, err);
+    enum qn_status status = qn_rig_check(be, spec, steps, 0, err);
     if (status == QN_OK) {
         status =
             qn_model_new(be, &r->spec, qn_rig_symbols(spec), &r->model, err);
@@ -109,6 +114,20 @@ void qn_rig_fini(struct qn_rig *r)
     *r = (struct qn_rig){.be = NULL};
 }
 
+/* Numbers that are none take other time than numbers, and nothing is updated.
+ */
+static enum qn_status check_numbers(const struct qn_rig *r, struct qn_err *err)
+{
+    if (r->result.finite) {
+        return QN_OK;
+    }
+    bool loss = !isfinite(r->result.loss_sum);
+    return qn_fail(err, QN_ESTATE,
+                   "step %" PRId64 " on random symbols: %s is not finite, and "
+                   "what such steps take is not what training takes",
+                   r->t, loss ? "the loss" : "the gradient's norm");
+}
+
 enum qn_status qn_rig_step(struct qn_rig *r, struct qn_err *err)
 {
     const struct qn_backend_ops *ops = r->be->ops;
@@ -133,5 +152,6 @@ enum qn_status qn_rig_step(struct qn_rig *r, struct qn_err *err)
     if (of_documents(spec)) {
         qn_pass_restart(r->pass);
     }
-    return ops->step_end(r->be, &r->result, err);
+    enum qn_status status = ops->step_end(r->be, &r->result, err);
+    return status == QN_OK ? check_numbers(r, err) : status;
 }

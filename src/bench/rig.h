@@ -31,9 +31,10 @@ struct qn_rig {
 int qn_rig_steps(const struct qn_spec *spec);
 int qn_rig_symbols(const struct qn_spec *spec);
 
-/* QN_ENOMEM with what it needs when a rig of this shape has no room. */
+/* QN_ENOMEM with what it needs when a rig of this shape has no room beside so
+ * many bytes that somebody else will take. */
 enum qn_status qn_rig_check(struct qn_backend *be, const struct qn_spec *spec,
-                            int steps, struct qn_err *err);
+                            int steps, size_t beside, struct qn_err *err);
 
 /* The backend becomes the rig's, also when this fails; fini in any case.
  * QN_ENOMEM before anything is taken when there is not enough. */
@@ -42,7 +43,9 @@ enum qn_status qn_rig_init(struct qn_rig *r, struct qn_backend *be,
                            struct qn_err *err);
 void qn_rig_fini(struct qn_rig *r); /* a zeroed one is fine */
 
-/* Forward, backward, norm, update; documents start anew after it. */
+/* Forward, backward, norm, update; documents start anew after it. QN_ESTATE
+ * when the loss or the gradient's norm is no number any more: what is measured
+ * then is not training. */
 enum qn_status qn_rig_step(struct qn_rig *r, struct qn_err *err);
 
 #endif

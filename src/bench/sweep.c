@@ -105,19 +105,6 @@ static enum qn_status sweep_steps(struct sweep *w)
     return status;
 }
 
-static enum qn_status check_room(struct sweep *w, const struct qn_shape *shape,
-                                 struct qn_err *err)
-{
-    struct qn_backend *be = NULL;
-    enum qn_status status = qn_backend_new(w->env->backend, w->env->pool,
-                                           shape->spec.threads, &be, err);
-    if (status == QN_OK) {
-        status = qn_rig_check(be, &shape->spec, shape->steps, err);
-    }
-    qn_backend_free(be);
-    return status;
-}
-
 /* The first that has no room ends the list, and its sentence is the note. */
 static enum qn_status sweep_batch(struct sweep *w)
 {
@@ -127,7 +114,8 @@ static enum qn_status sweep_batch(struct sweep *w)
         struct qn_shape *shape = NULL;
         struct qn_err why;
         status = add(w, "batch", b, &shape);
-        if (status == QN_OK && check_room(w, shape, &why) != QN_OK) {
+        if (status == QN_OK &&
+            qn_shape_check(w->env, shape, shape, 0, &why) != QN_OK) {
             qn_str_addf(&w->out->note, "batch %d and more: %s", b, why.text);
             w->out->n--;
             break;

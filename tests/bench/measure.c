@@ -94,6 +94,58 @@ static void the_range_is_of_the_fastest(void **state)
     assert_true(qn_shapes_range(shapes, 1) == 0);
 }
 
+/* Before anything of it is there, of the product neither. */
+static void a_shape_without_room_is_named(void **state)
+{
+    (void)state;
+    const char *const large[] = {"batch=100000", "model.hidden=8192", NULL};
+    struct qn_shape shapes[] = {small_shape("demo", NULL),
+                                small_shape("demo", large)};
+    struct qn_bench_env env = {.pool = NULL, .backend = "cpu"};
+    struct qn_turns turns = {2, 1, true};
+    struct qn_ops ops;
+    struct qn_err err;
+    const char *const sentence = "demo, 100000 x 5: the run needs ";
+    assert_int_equal(qn_measure_shapes(&env, shapes, 2, &turns, &err),
+                     QN_ENOMEM);
+    assert_ptr_equal(strstr(err.text, sentence), err.text);
+    assert_int_equal(qn_measure_ops(&env, &shapes[1], 1, &ops, &err),
+                     QN_ENOMEM);
+    assert_ptr_equal(strstr(err.text, sentence), err.text);
+    qn_ops_free(&ops);
+}
+
+static void room_is_asked_for_all_that_is_measured_with(void **state)
+{
+    (void)state;
+    struct qn_shape s = small_shape("demo", NULL);
+    struct qn_bench_env env = {.pool = NULL, .backend = "cpu"};
+    struct qn_err err;
+    assert_int_equal(qn_shape_check(&env, &s, &s, 0, &err), QN_OK);
+    assert_int_equal(qn_shape_check(&env, &s, &s, SIZE_MAX / 2, &err),
+                     QN_ENOMEM);
+    const char *const large[] = {"batch=100000", "model.hidden=8192", NULL};
+    struct qn_shape product = small_shape("demo", large);
+    assert_int_equal(qn_shape_check(&env, &s, &product, 0, &err), QN_ENOMEM);
+}
+
+static void a_shape_that_diverges_is_named(void **state)
+{
+    (void)state;
+    const char *const wild[] = {"optim.kind=sgd", "optim.lr=1000",
+                                "optim.clip_norm=none", NULL};
+    struct qn_shape s = small_shape("demo", wild);
+    struct qn_bench_env env = {.pool = NULL, .backend = "cpu"};
+    struct qn_turns turns = {1000, 1, false};
+    struct qn_ops ops;
+    struct qn_err err;
+    assert_int_equal(qn_measure_shapes(&env, &s, 1, &turns, &err), QN_ESTATE);
+    assert_ptr_equal(strstr(err.text, "demo, 3 x 5: step "), err.text);
+    assert_int_equal(qn_measure_ops(&env, &s, 1000, &ops, &err), QN_ESTATE);
+    assert_ptr_equal(strstr(err.text, "demo, 3 x 5: step "), err.text);
+    qn_ops_free(&ops);
+}
+
 static const struct qn_op_row *row_of(const struct qn_ops *ops, const char *op,
                                       const char *of)
 {
@@ -147,6 +199,9 @@ int main(void)
         cmocka_unit_test(shapes_that_take_turns_share_a_product),
         cmocka_unit_test(shapes_may_have_workers_of_their_own),
         cmocka_unit_test(the_range_is_of_the_fastest),
+        cmocka_unit_test(a_shape_without_room_is_named),
+        cmocka_unit_test(room_is_asked_for_all_that_is_measured_with),
+        cmocka_unit_test(a_shape_that_diverges_is_named),
         cmocka_unit_test(operations_and_the_rest_are_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "base/str.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -114,6 +115,27 @@ static void a_rig_without_room_says_what_it_needs(void **state)
     qn_rig_fini(&rig);
 }
 
+static void a_rig_that_diverges_is_no_measure(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"optim.kind=sgd", "optim.lr=1000",
+                                    "optim.clip_norm=none", NULL};
+    struct qn_shape shape = small_shape("demo", settings);
+    struct qn_rig rig = make(&shape);
+    struct qn_err err;
+    enum qn_status status = QN_OK;
+    for (int i = 0; i < 1000 && status == QN_OK; i++) {
+        status = qn_rig_step(&rig, &err);
+    }
+    assert_int_equal(status, QN_ESTATE);
+    char start[64];
+    (void)snprintf(start, sizeof start, "step %d on random symbols: the ",
+                   (int)rig.t);
+    assert_non_null(strstr(err.text, start));
+    assert_non_null(strstr(err.text, " is not finite"));
+    qn_rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +143,7 @@ int main(void)
         cmocka_unit_test(a_rig_of_words_has_as_many_as_the_preset),
         cmocka_unit_test(documents_have_a_label_each),
         cmocka_unit_test(a_rig_without_room_says_what_it_needs),
+        cmocka_unit_test(a_rig_that_diverges_is_no_measure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
