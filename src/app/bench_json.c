@@ -82,8 +82,9 @@ static void add_shapes(struct qn_json *j, const struct qn_shapes *shapes,
     }
     qn_json_end_array(j);
     if (part == QN_BENCH_STEPS) {
-        qn_json_kdouble(j, "steps_range",
-                        qn_shapes_range(shapes->list, shapes->n));
+        struct qn_range range = qn_shapes_range(shapes->list, shapes->n);
+        qn_json_kdouble(j, "steps_range", range.speed);
+        qn_json_kdouble(j, "steps_ratio_range", range.ratio);
     }
     if (shapes->note.len > 0) {
         qn_json_kstring(j, "batch_note", shapes->note.text);

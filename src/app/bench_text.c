@@ -123,8 +123,10 @@ static void print_shapes(struct qn_out *out, const struct qn_bench_results *r,
         print_shape(out, shapes, i, part);
     }
     if (part == QN_BENCH_STEPS) {
-        (void)qn_out_linef(out, "(max - min) / max: %.1f %%",
-                           100 * qn_shapes_range(shapes->list, shapes->n));
+        struct qn_range range = qn_shapes_range(shapes->list, shapes->n);
+        (void)qn_out_linef(
+            out, "(max - min) / max: %.1f %% of tokens/s, %.1f %% of the ratio",
+            100 * range.speed, 100 * range.ratio);
     }
     if (shapes->note.len > 0) {
         (void)qn_out_line(out, shapes->note.text);

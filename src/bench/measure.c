@@ -171,7 +171,8 @@ void qn_shape_conclude(struct qn_shape *s, const struct qn_times *step,
     s->tokens_per_s = tokens / qn_times_best(step);
     s->model_gflops = flops * s->tokens_per_s / 1e9;
     s->sgemm_gflops = product_flops / qn_times_best(product) / 1e9;
-    s->ratio = s->model_gflops / s->sgemm_gflops;
+    s->ratio =
+        flops * tokens / product_flops * qn_times_quotient(product, step);
     s->step_spread = qn_times_spread(step);
     s->product_spread = qn_times_spread(product);
 }
@@ -233,14 +234,18 @@ enum qn_status qn_measure_shapes(const struct qn_bench_env *env,
     return status;
 }
 
-double qn_shapes_range(const struct qn_shape *shapes, int n)
+struct qn_range qn_shapes_range(const struct qn_shape *shapes, int n)
 {
-    double min = shapes[0].tokens_per_s;
-    double max = min;
+    const struct qn_shape *slow = shapes, *fast = shapes;
+    const struct qn_shape *low = shapes, *high = shapes;
     for (int i = 1; i < n; i++) {
-        double speed = shapes[i].tokens_per_s;
-        min = speed < min ? speed : min;
-        max = speed > max ? speed : max;
+        const struct qn_shape *s = &shapes[i];
+        slow = s->tokens_per_s < slow->tokens_per_s ? s : slow;
+        fast = s->tokens_per_s > fast->tokens_per_s ? s : fast;
+        low = s->ratio < low->ratio ? s : low;
+        high = s->ratio > high->ratio ? s : high;
     }
-    return (max - min) / max;
+    return (struct qn_range){.speed =
+                                 1 - slow->tokens_per_s / fast->tokens_per_s,
+                             .ratio = 1 - low->ratio / high->ratio};
 }

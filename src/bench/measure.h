@@ -28,7 +28,7 @@ struct qn_shape {
     double model_gflops; /* of the fastest step (bench/flops.h) */
     double sgemm_gflops; /* of the fastest product between its steps */
     double product_spread;
-    double ratio; /* model_gflops by sgemm_gflops */
+    double ratio; /* of FLOP/s, step by the product before it, the median */
 };
 
 struct qn_turns {
@@ -61,7 +61,11 @@ enum qn_status qn_shape_check(const struct qn_bench_env *env,
 enum qn_status qn_shape_say(const struct qn_shape *shape, enum qn_status status,
                             struct qn_err *err);
 
-/* (max - min) / max of their tokens a second. */
-double qn_shapes_range(const struct qn_shape *shapes, int n);
+/* (max - min) / max of their tokens a second, and of their ratios, which a
+ * machine that is now faster and now slower does not widen as much. */
+struct qn_range {
+    double speed, ratio;
+};
+struct qn_range qn_shapes_range(const struct qn_shape *shapes, int n);
 
 #endif

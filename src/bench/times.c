@@ -53,6 +53,18 @@ double qn_times_median(const struct qn_times *t)
     return (lower + upper) / 2;
 }
 
+double qn_times_quotient(const struct qn_times *a, const struct qn_times *b)
+{
+    QN_ASSERT(a->n == b->n);
+    struct qn_times quotients = {0};
+    for (int i = 0; i < a->n; i++) {
+        qn_times_add(&quotients, a->seconds[i] / b->seconds[i]);
+    }
+    double median = qn_times_median(&quotients);
+    qn_times_free(&quotients);
+    return median;
+}
+
 double qn_times_spread(const struct qn_times *t)
 {
     return qn_times_median(t) / qn_times_best(t);

@@ -26,7 +26,7 @@ static void check_figures(const struct qn_shape *s, int vocab)
     double flops = qn_flops_per_token(&s->spec, vocab);
     assert_true(s->tokens_per_s > 0);
     assert_true(same(s->model_gflops, flops * s->tokens_per_s / 1e9));
-    assert_true(same(s->ratio, s->model_gflops / s->sgemm_gflops));
+    assert_true(s->ratio > 0);
     assert_true(s->step_spread >= 1);
     assert_true(s->product_spread >= 1);
 }
@@ -56,7 +56,28 @@ static void speeds_are_those_of_the_best_times(void **state)
     assert_true(s.tokens_per_s == 15 / 0.25);
     assert_true(same(s.sgemm_gflops, 4e9 / 0.5 / 1e9));
     assert_true(same(s.step_spread, 1.2) && same(s.product_spread, 1.2));
+    assert_true(same(s.ratio, s.model_gflops / s.sgemm_gflops));
     check_figures(&s, 49);
+    qn_times_free(&step);
+    qn_times_free(&product);
+}
+
+/* A machine that is twice as fast for a turn, and a product that was disturbed.
+ */
+static void the_ratio_is_of_what_happened_at_the_same_time(void **state)
+{
+    (void)state;
+    struct qn_shape s = small_shape("ptb-char/drelu-2x250", NULL);
+    struct qn_times step = {0}, product = {0};
+    const double steps[] = {0.4, 0.2, 0.4, 0.4, 0.2};
+    const double products[] = {0.1, 0.05, 0.3, 0.1, 0.05};
+    for (int i = 0; i < 5; i++) {
+        qn_times_add(&step, steps[i]);
+        qn_times_add(&product, products[i]);
+    }
+    qn_shape_conclude(&s, &step, &product, 4e9);
+    double flops = 15 * qn_flops_per_token(&s.spec, 49);
+    assert_true(same(s.ratio, flops / 0.4 / (4e9 / 0.1)));
     qn_times_free(&step);
     qn_times_free(&product);
 }
@@ -88,10 +109,12 @@ static void shapes_may_have_workers_of_their_own(void **state)
 static void the_range_is_of_the_fastest(void **state)
 {
     (void)state;
-    struct qn_shape shapes[] = {
-        {.tokens_per_s = 8}, {.tokens_per_s = 10}, {.tokens_per_s = 9}};
-    assert_true(same(qn_shapes_range(shapes, 3), 0.2));
-    assert_true(qn_shapes_range(shapes, 1) == 0);
+    struct qn_shape shapes[] = {{.tokens_per_s = 8, .ratio = 0.9},
+                                {.tokens_per_s = 10, .ratio = 0.81},
+                                {.tokens_per_s = 9, .ratio = 0.85}};
+    assert_true(same(qn_shapes_range(shapes, 3).speed, 0.2));
+    assert_true(same(qn_shapes_range(shapes, 3).ratio, 0.1));
+    assert_true(qn_shapes_range(shapes, 1).speed == 0);
 }
 
 /* Before anything of it is there, of the product neither. */
@@ -196,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speeds_are_those_of_the_best_times),
+        cmocka_unit_test(the_ratio_is_of_what_happened_at_the_same_time),
         cmocka_unit_test(shapes_that_take_turns_share_a_product),
         cmocka_unit_test(shapes_may_have_workers_of_their_own),
         cmocka_unit_test(the_range_is_of_the_fastest),
