@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "bench/versus_lstm.h"
 
+#include <string.h>
+
 /* Of which all but train are, unless -p names another. */
 #define USUAL_PRESET "ptb-char/drelu-4x250"
 #define STEPS 5
@@ -15,6 +17,8 @@
  * the machine come and go. */
 #define SWEEP_ROUNDS 2
 #define SWEEP_STEPS 6
+
+#define SCREEN_WIDTH 80
 
 /* What a person wants, understood. */
 struct wish {
@@ -164,6 +168,26 @@ static enum qn_status measure(const struct wish *w,
     return qn_measure_shapes(env, shapes->list, shapes->n, &turns, err);
 }
 
+/* The tables name presets: what a person changed in them stands above. */
+static void say_settings(const struct wish *w, struct qn_out *out)
+{
+    struct qn_str line = {0};
+    qn_str_add(&line, "with");
+    for (int i = 0; i < w->args->n_assignments; i++) {
+        const char *setting = w->args->assignments[i];
+        if (line.len + 1 + strlen(setting) > SCREEN_WIDTH) {
+            (void)qn_out_line(out, line.text);
+            qn_str_clear(&line);
+            qn_str_add(&line, "    ");
+        }
+        qn_str_addf(&line, " %s", setting);
+    }
+    if (w->args->n_assignments > 0) {
+        (void)qn_out_line(out, line.text);
+    }
+    qn_str_free(&line);
+}
+
 /* Each table when it is there: some take a minute. */
 static enum qn_status bench(const struct wish *w,
                             const struct qn_bench_env *env,
@@ -172,7 +196,12 @@ static enum qn_status bench(const struct wish *w,
 {
     bool first = true;
     enum qn_status status = make_all(w, env, r, err);
-    for (int i = 0; i < QN_N_BENCH_PARTS && status == QN_OK; i++) {
+    if (status == QN_OK && !w->json) {
+        say_settings(w, out);
+    }
+    /* Nothing more is measured when nobody reads any more. */
+    for (int i = 0; i < QN_N_BENCH_PARTS && status == QN_OK && !out->failed;
+         i++) {
         enum qn_bench_part part = (enum qn_bench_part)i;
         if (!w->parts[part]) {
             continue;

@@ -128,7 +128,8 @@ static void complain_of_bad(const struct qn_bad_runs *bad)
     }
     qn_str_addf(&s, "%s", bad->first.text);
     if (bad->n > 1) {
-        qn_str_addf(&s, "; %d more runs cannot be read", bad->n - 1);
+        qn_str_addf(&s, "; %d more %s cannot be read", bad->n - 1,
+                    bad->n == 2 ? "run" : "runs");
     }
     qn_complain(s.text);
     qn_str_free(&s);

@@ -36,7 +36,8 @@ static float *make_matrix(int rows, int cols, size_t period)
 static bool make_matrices(struct qn_product *p, const struct qn_spec *spec,
                           int steps)
 {
-    if (rows_of(spec, steps) > INT_MAX) {
+    if (rows_of(spec, steps) > INT_MAX ||
+        qn_product_size(spec, steps) > qn_mem_available()) {
         return false;
     }
     p->m = spec->batch * steps;

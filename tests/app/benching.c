@@ -97,6 +97,18 @@ static void bench_measures_the_shape_that_settings_make(void **state)
     json_decref(b);
 }
 
+static const json_t *find_operation(const json_t *rows, const char *op)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (strcmp(string(row, "op"), op) == 0) {
+            return row;
+        }
+    }
+    fail_msg("no operation %s", op);
+    return NULL;
+}
+
 static void operations_add_up_to_the_step(void **state)
 {
     (void)state;
@@ -118,6 +130,8 @@ static void operations_add_up_to_the_step(void **state)
     assert_true(same(share, 1));
     assert_string_equal(string(json_array_get(rows, 0), "op"), "step_begin");
     assert_true(number(ops, "triad_gb_per_s") > 0);
+    const json_t *layer = find_operation(rows, "qrnn");
+    assert_true(number(layer, "gb_per_s") > 0 && number(layer, "gflops") > 0);
     assert_null(json_object_get(b, "train"));
     json_decref(b);
 }
@@ -152,6 +166,7 @@ static void tables_say_what_their_lines_are_of(void **state)
     (void)state;
     char *layers = quern_out("bench --only layers " TINY_NET "1");
     assert_non_null(strstr(layers, "product: "));
+    assert_memory_equal(layers, "with batch=2 seq=8 ", 19);
     assert_non_null(strstr(layers, "\ndemo, a step of 2 x 8\n"));
     assert_non_null(strstr(layers, "median / best"));
     assert_non_null(strstr(layers, "\n1 layer  "));
@@ -168,6 +183,11 @@ static void tables_say_what_their_lines_are_of(void **state)
     assert_non_null(strstr(train, "\ndemo  "));
     check_width(train);
     free(train);
+    char *many =
+        quern_out("bench " TINY_NET "optim.kind=adam optim.beta1=0.875 1");
+    assert_non_null(strstr(many, " optim.kind=adam\n     optim.beta1=0.875\n"));
+    check_width(many);
+    free(many);
 }
 
 #define WITH_SHELL(test)                                                       \

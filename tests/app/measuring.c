@@ -432,6 +432,27 @@ static void runs_tell_what_they_come_from(void **state)
     free(out);
 }
 
+static void put_unreadable(const char *id)
+{
+    assert_int_equal(sh("mkdir -p store/%s/checkpoints", id), 0);
+    assert_int_equal(sh("echo '{' > store/%s/spec.json", id), 0);
+}
+
+static void runs_that_cannot_be_read_are_counted(void **state)
+{
+    (void)state;
+    static const char *const said[] = {"1-a", "; 1 more run cannot be read\n",
+                                       "; 2 more runs cannot be read\n"};
+    static const char *const ids[] = {"1-a", "2-b", "3-c"};
+    for (int i = 0; i < 3; i++) {
+        put_unreadable(ids[i]);
+        struct outcome o = quern("runs");
+        assert_non_null(strstr(o.err, said[i]));
+        assert_true(i > 0 || strstr(o.err, "more run") == NULL);
+        outcome_free(&o);
+    }
+}
+
 static void of_several_of_a_name_the_newest_is_taken_and_said(void **state)
 {
     (void)state;
@@ -554,6 +575,7 @@ int main(void)
         WITH_SHELL(runs_are_listed_with_their_states),
         WITH_SHELL(runs_stand_in_columns),
         WITH_SHELL(runs_tell_what_they_come_from),
+        WITH_SHELL(runs_that_cannot_be_read_are_counted),
         WITH_SHELL(of_several_of_a_name_the_newest_is_taken_and_said),
         WITH_SHELL(presets_are_listed_with_what_they_set),
         WITH_SHELL(doctor_gives_a_verdict_for_each_check),

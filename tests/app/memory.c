@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 /* A sanitizer's own memory is not planned. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef QN_SANITIZED
 #define QN_MEASURES 0
 #else
 #define QN_MEASURES 1

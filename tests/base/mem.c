@@ -99,8 +99,7 @@ static void some_memory_is_available(void **state)
 }
 
 /* A sanitizer keeps what is freed. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||           \
-    !defined(__GLIBC__)
+#if defined(QN_SANITIZED) || !defined(__GLIBC__)
 #define QN_RETURNS 0
 #else
 #define QN_RETURNS 1

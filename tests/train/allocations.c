@@ -24,8 +24,7 @@
 static atomic_uint_fast64_t n_calls;
 
 /* Sanitizers and valgrind have an allocator of their own. */
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) &&                    \
-    !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !defined(QN_SANITIZED)
 #define QN_COUNTS_CALLS 1
 
 /* The names that glibc keeps for who stands before its allocator. */
