@@ -84,6 +84,17 @@ def both_take_turns_and_the_faster_way_counts(module, folder):
     assert "OPENBLAS none" in log and "OPENBLAS Haswell" not in log, log
 
 
+def one_shape_can_be_had_alone(module, folder):
+    module.USUAL = []
+    quern = program(folder, "quern", QUERN)
+    python = program(folder, "python", PYTHON)
+    options = [f"--quern={quern}", "--rounds=1"]
+    status, said = run(module, [*options, "--only=LSTM 4x256", python])
+    assert status == 0 and "LSTM 4x256" in said and "4x250" not in said, said
+    status, said = run(module, [*options, "--only=LTSM", python])
+    assert status == 2 and "--only is 'LTSM'" in said, said
+
+
 def main():
     script, folder = sys.argv[1:]
     os.environ["OPENBLAS_CORETYPE"] = "Haswell"
@@ -91,6 +102,7 @@ def main():
     without_torch_it_says_so(module, folder)
     a_named_one_without_torch_is_a_failure(module, folder)
     both_take_turns_and_the_faster_way_counts(module, folder)
+    one_shape_can_be_had_alone(module, folder)
 
 
 main()
