@@ -60,11 +60,6 @@ void qn_lookup_open(struct qn_lookup *l, const struct qn_product *p,
     qn_partials_open(&l->sums, work + all_floats(l));
 }
 
-static size_t window_floats(const struct qn_product *p)
-{
-    return (size_t)p->window * (size_t)p->x.width;
-}
-
 /* --- the history -------------------------------------------------------- */
 
 /* Steps of the block, of each sequence, whose window begins before the segment.
@@ -85,7 +80,7 @@ size_t qn_lookup_block_work(const struct qn_product *p,
             int rows = block.sequences * early_steps(p, &block);
             most = rows > most ? rows : most;
         }
-    return (size_t)most * (window_floats(p) + p->outputs);
+    return (size_t)most * (qn_product_window(p) + p->outputs);
 }
 
 /* The part of the window of step t that lies before the segment, and zeros. */
@@ -106,7 +101,7 @@ static int early_windows(const struct qn_product *p,
 {
     int steps = early_steps(p, block);
     for (int b = block->first; b < block->first + block->sequences; b++)
-        for (int i = 0; i < steps; i++, to += window_floats(p))
+        for (int i = 0; i < steps; i++, to += qn_product_window(p))
             copy_early(to, p, b, block->from + i);
     return steps * block->sequences;
 }
@@ -124,16 +119,16 @@ static void add_early(const struct qn_product *p, const struct qn_block *block,
     int rows = early_windows(p, block, work);
     if (rows == 0)
         return;
-    float *y = work + (size_t)rows * window_floats(p);
+    float *y = work + (size_t)rows * qn_product_window(p);
     struct qn_gemm product = {
         .c = y,
         .a = work,
         .b = p->weight,
         .m = rows,
         .n = (int)p->outputs,
-        .k = (int)window_floats(p),
-        .lda = window_floats(p),
-        .ldb = window_floats(p),
+        .k = (int)qn_product_window(p),
+        .lda = qn_product_window(p),
+        .ldb = qn_product_window(p),
         .ldc = p->outputs,
         .trans_b = true,
     };
@@ -148,7 +143,7 @@ static void early_grad(const struct qn_product *p, const struct qn_block *block,
                        float *dw, float beta, float *work)
 {
     int rows = early_windows(p, block, work);
-    float *y = work + (size_t)rows * window_floats(p);
+    float *y = work + (size_t)rows * qn_product_window(p);
     if (rows == 0 && beta == 1.0f)
         return;
     for (int i = 0; i < rows; i++) {
@@ -162,11 +157,11 @@ static void early_grad(const struct qn_product *p, const struct qn_block *block,
         .a = y,
         .b = work,
         .m = (int)p->outputs,
-        .n = (int)window_floats(p),
+        .n = (int)qn_product_window(p),
         .k = rows,
         .lda = p->outputs,
-        .ldb = window_floats(p),
-        .ldc = window_floats(p),
+        .ldb = qn_product_window(p),
+        .ldc = qn_product_window(p),
         .trans_a = true,
         .beta = beta,
     };
@@ -190,7 +185,7 @@ static void make_products(void *arg, int share)
     const struct qn_product *p = l->product;
     int from = qn_split((int)p->outputs, job->shares, share);
     int end = qn_split((int)p->outputs, job->shares, share + 1);
-    size_t first = (size_t)from * window_floats(p);
+    size_t first = (size_t)from * qn_product_window(p);
     for (int tap = 0; from < end && tap < p->window; tap++) {
         struct qn_gemm product = {
             .c = l->products + (size_t)tap * tap_floats(l) + from,
@@ -200,7 +195,7 @@ static void make_products(void *arg, int share)
             .n = end - from,
             .k = p->x.width,
             .lda = (size_t)p->x.width,
-            .ldb = window_floats(p),
+            .ldb = qn_product_window(p),
             .ldc = l->pitch,
             .trans_b = true,
         };
@@ -280,7 +275,7 @@ static void weight_share(const struct share_job *job, int share)
     const struct qn_product *p = l->product;
     int from = qn_split((int)p->outputs, job->shares, share);
     int end = qn_split((int)p->outputs, job->shares, share + 1);
-    float *to = job->d_weight + (size_t)from * window_floats(p);
+    float *to = job->d_weight + (size_t)from * qn_product_window(p);
     for (int tap = 0; from < end && tap < p->window; tap++) {
         struct qn_gemm product = {
             .c = to + (size_t)tap * (size_t)p->x.width,
@@ -291,7 +286,7 @@ static void weight_share(const struct share_job *job, int share)
             .k = l->n_symbols,
             .lda = l->pitch,
             .ldb = (size_t)p->x.width,
-            .ldc = window_floats(p),
+            .ldc = qn_product_window(p),
             .trans_a = true,
             .beta = 1.0f,
         };
@@ -317,7 +312,7 @@ static void table_share(const struct share_job *job, int share)
             .n = p->x.width,
             .k = (int)p->outputs,
             .lda = l->pitch,
-            .ldb = window_floats(p),
+            .ldb = qn_product_window(p),
             .ldc = width,
             .beta = 1.0f,
         };

@@ -5,15 +5,9 @@
 
 #include <string.h>
 
-/* Floats in a window: n * D. */
-static size_t window_floats(const struct qn_product *p)
-{
-    return (size_t)p->window * (size_t)p->x.width;
-}
-
 size_t qn_product_work(const struct qn_product *p, int rows)
 {
-    return (size_t)(rows + p->window - 1) * window_floats(p);
+    return (size_t)(rows + p->window - 1) * qn_product_window(p);
 }
 
 static size_t y_pitch(const struct qn_product *p)
@@ -44,7 +38,7 @@ static void copy_window(float *to, const struct qn_product *p, int b, int t)
     size_t width = (size_t)p->x.width;
     const float *from = qn_row(&p->x, b, t - p->window + 1);
     if (p->x.row_pitch == width) {
-        memcpy(to, from, window_floats(p) * sizeof *to);
+        memcpy(to, from, qn_product_window(p) * sizeof *to);
         return;
     }
     for (int tap = 0; tap < p->window; tap++)
@@ -63,7 +57,7 @@ static struct matrix windows(const struct qn_product *p,
                                   p->x.row_pitch};
         return as_it_is;
     }
-    struct matrix copied = {work, window_floats(p)};
+    struct matrix copied = {work, qn_product_window(p)};
     for (int b = block->first; b < block->first + block->sequences; b++) {
         int real = qn_block_real(block, p->n_real, b);
         for (int i = 0; i < real; i++, work += copied.pitch)
@@ -113,9 +107,9 @@ void qn_product_forward(const struct qn_product *p,
         .b = p->weight,
         .m = part.sequences * part.steps,
         .n = (int)p->outputs,
-        .k = (int)window_floats(p),
+        .k = (int)qn_product_window(p),
         .lda = x.pitch,
-        .ldb = window_floats(p),
+        .ldb = qn_product_window(p),
         .ldc = y_pitch(p),
         .trans_b = true,
         .beta = p->bias ? 1.0f : 0.0f,
@@ -134,11 +128,11 @@ void qn_product_weight_grad(const struct qn_product *p,
         .a = y_of(p, &part),
         .b = x.data,
         .m = (int)p->outputs,
-        .n = (int)window_floats(p),
+        .n = (int)qn_product_window(p),
         .k = part.sequences * part.steps,
         .lda = y_pitch(p),
         .ldb = x.pitch,
-        .ldc = window_floats(p),
+        .ldc = qn_product_window(p),
         .trans_a = true,
         .beta = beta,
     };
@@ -204,10 +198,10 @@ static void window_grads(const struct qn_product *p, const float *y, int m,
             .a = y,
             .b = p->weight + (size_t)tap * (size_t)p->x.width + skipped,
             .m = m,
-            .n = all ? (int)window_floats(p) : width,
+            .n = all ? (int)qn_product_window(p) : width,
             .k = (int)p->outputs,
             .lda = y_pitch(p),
-            .ldb = window_floats(p),
+            .ldb = qn_product_window(p),
             .ldc = pitch,
             .beta = beta,
         };

@@ -34,6 +34,12 @@ struct qn_product {
     size_t y_pitch; /* floats from row to row of y; 0: outputs */
 };
 
+/* Floats in a window: n * D. */
+static inline size_t qn_product_window(const struct qn_product *p)
+{
+    return (size_t)p->window * (size_t)p->x.width;
+}
+
 /* Floats of work that a block of this many rows takes. */
 size_t qn_product_work(const struct qn_product *p, int rows);
 
