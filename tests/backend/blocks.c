@@ -28,6 +28,7 @@ static void check_cover(struct qn_batch batch)
             assert_true(k.sequences >= 1 && k.steps >= 1);
             assert_true(k.sequences * k.steps <= largest);
             assert_true(k.sequences == 1 || k.steps == batch.steps);
+            assert_int_equal(k.from % 2, 0);
             for (int b = 0; b < k.sequences; b++)
                 for (int t = 0; t < k.steps; t++)
                     seen[(k.first + b) * batch.steps + k.from + t]++;

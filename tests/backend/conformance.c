@@ -1,12 +1,9 @@
 /* conformance.c - the qrnn operations of the cpu backend against ref, over
  * awkward shapes.
  *
- * The measure is max |cpu - ref| / max |ref| over an array; the bound is the
- * golden one, 2e-6. Forward, products of K = n D <= 51 terms round by about
- * sqrt(K) 2^-24 = 4e-7. Backward, a sum over R <= 1000 rows rounds by sqrt(R)
- * 2^-24 = 1.9e-6 of its terms, which are smaller than it; it is split into
- * blocks, which brings it below 1e-6. */
+ * layer_agree.h says how near is near. */
 #include "layer.h"
+#include "layer_agree.h"
 #include "place.h"
 #include "backend/cpu/cpu.h"
 #include "base/pool.h"
@@ -21,60 +18,9 @@
 #include <math.h>
 #include <string.h>
 
-#define BOUND 2e-6
-
-static void compare(const struct layer_data *cpu, const struct layer_data *ref)
-{
-    const struct layer_shape *s = &ref->shape;
-    for (int i = LAYER_D_WEIGHT; i < LAYER_N_ARRAYS; i++) {
-        double error =
-            qn_max_error_f(cpu->array[i], ref->array[i], ref->count[i]);
-        if (!(error <= BOUND))
-            fail_msg("%s is off by %g: B %d, T %d, D %d, H %d, n %d, pooling "
-                     "%d, activation %d, drop %g, extra %d",
-                     layer_array_name((enum layer_array)i), error, s->batch,
-                     s->steps, s->in, s->hidden, s->window, (int)s->pooling,
-                     (int)s->activation, s->drop, s->extra);
-    }
-}
-
-/* Have the workspace made by a first run, and fill it with NaN: an operation
- * must not count on what it finds there. */
-static void spoil_workspace(struct qn_backend *be, struct layer_shape shape)
-{
-    struct qn_cpu *cpu = (struct qn_cpu *)be;
-    struct layer_data *first = layer_new(shape, 3);
-    layer_run(be, first, true);
-    layer_free(first);
-    memset(cpu->work, 0xff, cpu->work_count * sizeof *cpu->work);
-}
-
-/* On 1 to 'most' slices, with threads and without. */
-static void check_slices(struct layer_shape shape, int most)
-{
-    struct layer_data *ref = layer_new(shape, 3);
-    struct qn_backend *oracle = place_backend("ref", NULL, 1);
-    layer_run(oracle, ref, true);
-    qn_backend_free(oracle);
-    struct qn_pool *pool = qn_pool_new(3);
-    for (int slices = 1; slices <= most; slices++)
-        for (int threads = 0; threads <= 1; threads++) {
-            struct qn_backend *be =
-                place_backend("cpu", threads ? pool : NULL, slices);
-            struct layer_data *cpu = layer_new(shape, 3);
-            spoil_workspace(be, shape);
-            layer_run(be, cpu, true);
-            compare(cpu, ref);
-            layer_free(cpu);
-            qn_backend_free(be);
-        }
-    qn_pool_free(pool);
-    layer_free(ref);
-}
-
 static void check_shape(struct layer_shape shape)
 {
-    check_slices(shape, 3);
+    layer_check_slices(shape, 3);
 }
 
 /* Statistics of n rows take two of n dimensions out of their gradients: of two
@@ -404,7 +350,7 @@ static void shared_sequences_agree(void **state)
         place_lengths(n_real, shape.batch, shape.steps, i / 3 % 7);
         if (shape.norm == LAYER_NORM_TRAIN && too_few(&shape))
             shape.norm = LAYER_NORM_EVAL;
-        check_slices(shape, 1 + 2 * shape.batch);
+        layer_check_slices(shape, 1 + 2 * shape.batch);
     }
 }
 

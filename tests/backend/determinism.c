@@ -51,6 +51,9 @@ static void layers_do_not_depend_on_threads(void **state)
                                 .activation = QN_DRELU,
                                 .drop = 0.25};
     same_layer(shape);
+    shape.in = 100; /* by pairs */
+    same_layer(shape);
+    shape.in = 17;
     shape.n_symbols = 30; /* looked up */
     same_layer(shape);
     shape.batch = 2; /* fewer than slices: split by time */

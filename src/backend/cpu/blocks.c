@@ -8,13 +8,20 @@ bool qn_batch_by_time(const struct qn_batch *batch)
     return batch->sequences < batch->slices;
 }
 
+/* Where part i of some steps begins. Parts begin at even steps: pairs.h. */
+static int split_steps(int steps, int parts, int i)
+{
+    int from = 2 * qn_split((steps + 1) / 2, parts, i);
+    return from < steps ? from : steps;
+}
+
 /* A slice as one rectangle of sequences and steps. */
 static struct qn_block slice_of(const struct qn_batch *b, int slice)
 {
     struct qn_block all = {0, b->sequences, 0, b->steps};
     if (qn_batch_by_time(b)) {
-        all.from = qn_split(b->steps, b->slices, slice);
-        all.steps = qn_split(b->steps, b->slices, slice + 1) - all.from;
+        all.from = split_steps(b->steps, b->slices, slice);
+        all.steps = split_steps(b->steps, b->slices, slice + 1) - all.from;
     } else {
         all.first = qn_split(b->sequences, b->slices, slice);
         all.sequences =
@@ -79,11 +86,11 @@ struct qn_block qn_block_at(const struct qn_batch *batch, int slice, int i)
         return block;
     }
     int pieces = divide_up(all.steps, batch->block_rows);
-    int from = qn_split(all.steps, pieces, i % pieces);
+    int from = split_steps(all.steps, pieces, i % pieces);
     block.first = all.first + i / pieces;
     block.sequences = 1;
     block.from = all.from + from;
-    block.steps = qn_split(all.steps, pieces, i % pieces + 1) - from;
+    block.steps = split_steps(all.steps, pieces, i % pieces + 1) - from;
     return block;
 }
 

@@ -18,6 +18,20 @@ static void add(float *restrict y, const float *restrict x, size_t n)
         y[i] += x[i];
 }
 
+static void sum(float *y, const float *a, const float *b, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i];
+}
+
+static void difference(float *y, const float *a, const float *b, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] - b[i];
+}
+
 static double square_sum(const float *x, size_t n)
 {
     double sum = 0.0;
@@ -453,6 +467,8 @@ const struct qn_kernels QN_KERNELS = {
     .panel = QN_PANEL,
     .panel_product = qn_panel_rows,
     .add = add,
+    .sum = sum,
+    .difference = difference,
     .square_sum = square_sum,
     .sigmoid = sigmoid,
     .candidate = {[QN_TANH] = candidate_tanh,

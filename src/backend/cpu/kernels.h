@@ -83,8 +83,11 @@ struct qn_kernels {
     size_t panel; /* columns of a panel */
     void (*panel_product)(const struct qn_panel_product *p);
 
-    /* y += x; the sum of squares in double */
+    /* y += x; y = a + b and y = a - b, where y may be a; the sum of squares in
+     * double */
     void (*add)(float *y, const float *x, size_t n);
+    void (*sum)(float *y, const float *a, const float *b, size_t n);
+    void (*difference)(float *y, const float *a, const float *b, size_t n);
     double (*square_sum)(const float *x, size_t n);
 
     /* x = activation(x), with candidates by enum qn_activation (the dual ones

@@ -167,8 +167,9 @@ static void gather_taps(const struct qn_product *p, const struct qn_seq *d_x,
 }
 
 /* Rows behind the end of their sequence get no gradient. */
-static void clear_masked(const struct qn_product *p,
-                         const struct qn_block *block, const struct qn_seq *d_x)
+void qn_product_clear_masked(const struct qn_product *p,
+                             const struct qn_block *block,
+                             const struct qn_seq *d_x)
 {
     size_t bytes = (size_t)d_x->width * sizeof(float);
     for (int b = block->first; b < block->first + block->sequences; b++)
@@ -215,7 +216,7 @@ void qn_product_input_grad(const struct qn_product *p,
 {
     struct qn_block part = qn_block_clip(block, p->n_real);
     if (!add)
-        clear_masked(p, block, d_x);
+        qn_product_clear_masked(p, block, d_x);
     if (part.steps == 0)
         return;
     /* Later steps of the same sequence whose windows reach into the block. */

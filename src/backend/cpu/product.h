@@ -61,5 +61,9 @@ void qn_product_weight_grad(const struct qn_product *p,
 void qn_product_input_grad(const struct qn_product *p,
                            const struct qn_block *block,
                            const struct qn_seq *d_x, bool add, float *work);
+/* d_x = 0 in rows of the block behind the end of their sequence. */
+void qn_product_clear_masked(const struct qn_product *p,
+                             const struct qn_block *block,
+                             const struct qn_seq *d_x);
 
 #endif

@@ -102,6 +102,8 @@ static void forward_product(const struct qn_qrnn_job *job,
     float *work = qn_qrnn_task_work(job, slice);
     if (job->looks_up)
         qn_lookup_forward(&job->lookup, block, work);
+    else if (job->pairs_up)
+        qn_pairs_forward(&job->pairs, block, work);
     else
         qn_product_forward(&job->product, block, work);
     if (job->layer->norm.on && job->layer->norm.batch)
@@ -164,6 +166,8 @@ void qn_cpu_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)
         qn_norm_prepare(&job.norm);
     if (job.looks_up)
         qn_lookup_prepare(cpu, &job.lookup);
+    if (job.pairs_up)
+        qn_pairs_prepare(cpu, &job.pairs);
     if (training || qn_batch_by_time(&job.batch))
         forward_apart(pool, &job);
     else

@@ -6,6 +6,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/lookup.h"
 #include "backend/cpu/norm.h"
+#include "backend/cpu/pairs.h"
 #include "backend/cpu/partials.h"
 #include "backend/cpu/product.h"
 
@@ -16,13 +17,15 @@ struct qn_qrnn_job {
     struct qn_product product;
     bool looks_up;
     struct qn_lookup lookup; /* in place of the product, of an embedding */
+    bool pairs_up;
+    struct qn_pairs pairs; /* of the product, of a window of two */
     struct qn_batch batch;
     struct qn_mask dropout, zoneout;
     size_t hidden, outputs, candidates; /* H, G*H, floats of candidates */
     float *saved;
     struct qn_norm_job norm;     /* with batch normalisation */
     struct qn_partials partials; /* backward */
-    float *work; /* [slices, task_work], partials, norm, lookup */
+    float *work; /* [slices, task_work], partials, norm, lookup or pairs */
     size_t task_work;
     size_t product_work; /* of a task's; scratch of the way back follows */
 };

@@ -163,7 +163,7 @@ static void backward_cells(const struct qn_qrnn_job *job,
 
 static void backward_products(const struct qn_qrnn_job *job,
                               const struct qn_block *block, int slice,
-                              bool first)
+                              bool first, bool last)
 {
     const struct qn_qrnn_grad *g = job->grad;
     float *work = qn_qrnn_task_work(job, slice);
@@ -171,6 +171,13 @@ static void backward_products(const struct qn_qrnn_job *job,
     float *dw = qn_partials_weight(&job->partials, slice, first ? 0 : 1, &beta);
     if (job->looks_up) {
         qn_lookup_take(&job->lookup, slice, first, block, dw, beta, work);
+        return;
+    }
+    if (job->pairs_up) {
+        struct qn_pairs_grad grad = {
+            slice,   first, last, dw, beta, g->d_x.buffer ? &g->d_x : NULL,
+            g->add_x};
+        qn_pairs_grad(&job->pairs, block, &grad, work);
         return;
     }
     qn_product_weight_grad(&job->product, block, dw, beta, work);
@@ -192,7 +199,7 @@ static void backward_blocks(const struct qn_qrnn_job *job, int slice,
         if (stages & NORM)
             qn_norm_block_grad(&job->norm, job->saved, &block);
         if (stages & PRODUCTS)
-            backward_products(job, &block, slice, i == n - 1);
+            backward_products(job, &block, slice, i == n - 1, i == 0);
     }
 }
 
@@ -286,6 +293,8 @@ void qn_cpu_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
         qn_norm_prepare(&job.norm);
     else
         job.partials.d_bias = qn_floats(grad->d_bias);
+    if (job.pairs_up)
+        qn_pairs_prepare(cpu, &job.pairs);
     qn_partials_open(&job.partials, qn_qrnn_task_work(&job, job.batch.slices));
     backward(cpu->host.pool, &job);
     qn_partials_add(cpu, &job.partials, &job.batch);

@@ -4,6 +4,8 @@
 /* Enough rows for a full-speed product (300 to 900 differ by less than the
  * noise, 200 lose 5 %), few enough for the second-level cache to help. */
 #define BLOCK_ROWS 400
+/* Pairs make three products of half the rows each. */
+#define PAIRED_ROWS 800
 
 /* Fewer units than these are not worth a task. */
 #define LEAST_UNITS 32
@@ -13,6 +15,23 @@
 static size_t sums_work(const struct qn_qrnn_job *job)
 {
     return qn_lines(job->layer->norm.on ? 2 * job->outputs : job->outputs);
+}
+
+/* The work of the products, once it is known how they are made. */
+static void open_products(struct qn_qrnn_job *job)
+{
+    const struct qn_product *p = &job->product;
+    int slices = job->batch.slices;
+    size_t work = qn_product_work(p, qn_largest_block(&job->batch));
+    if (job->looks_up) {
+        size_t early = qn_lookup_block_work(p, &job->batch);
+        work = early > work ? early : work;
+        job->lookup = qn_lookup_of(p, job->layer->n_symbols, slices);
+    } else if (job->pairs_up) {
+        work = qn_pairs_block_work(p, &job->batch);
+        job->pairs = qn_pairs_of(p, slices);
+    }
+    job->product_work = qn_lines(work);
 }
 
 struct qn_qrnn_job qn_qrnn_open(struct qn_cpu *cpu, const struct qn_qrnn *l)
@@ -45,14 +64,11 @@ struct qn_qrnn_job qn_qrnn_open(struct qn_cpu *cpu, const struct qn_qrnn *l)
     };
     if (!l->norm.on)
         job.partials.n_bias = (size_t)l->bias_steps * outputs;
-    int rows = qn_largest_block(&job.batch);
-    job.product_work = qn_lines(qn_product_work(&job.product, rows));
     job.looks_up = qn_lookup_pays(&job.product, &job.batch, l->n_symbols);
-    if (job.looks_up) {
-        size_t work = qn_lines(qn_lookup_block_work(&job.product, &job.batch));
-        job.product_work = work > job.product_work ? work : job.product_work;
-        job.lookup = qn_lookup_of(&job.product, l->n_symbols, job.batch.slices);
-    }
+    job.pairs_up = !job.looks_up && qn_pairs_pay(&job.product, &job.batch);
+    if (job.pairs_up)
+        job.batch.block_rows = PAIRED_ROWS;
+    open_products(&job);
     job.task_work = job.product_work + 3 * qn_lines(hidden) + sums_work(&job);
     return job;
 }
@@ -68,13 +84,21 @@ static size_t partials_work(const struct qn_qrnn_job *job)
                             job->partials.n_bias);
 }
 
+/* Of what stands in for the plain product. */
+static size_t shortcut_work(const struct qn_qrnn_job *job)
+{
+    if (job->looks_up)
+        return qn_lookup_work(&job->lookup);
+    return job->pairs_up ? qn_pairs_work(&job->pairs) : 0;
+}
+
 /* Floats for both ways of this layer. */
 static size_t job_work(const struct qn_qrnn_job *job)
 {
     size_t norm =
         job->layer->norm.on ? qn_norm_work(job->batch.slices, job->outputs) : 0;
-    size_t lookup = job->looks_up ? qn_lookup_work(&job->lookup) : 0;
-    return tasks_work(job) + partials_work(job) + qn_lines(norm) + lookup;
+    return tasks_work(job) + partials_work(job) + qn_lines(norm) +
+           shortcut_work(job);
 }
 
 size_t qn_cpu_qrnn_workspace(struct qn_backend *be, const struct qn_qrnn *l)
@@ -84,12 +108,16 @@ size_t qn_cpu_qrnn_workspace(struct qn_backend *be, const struct qn_qrnn *l)
 }
 
 /* At the end of the work. */
-static void open_lookup(struct qn_qrnn_job *job)
+static void open_shortcut(struct qn_qrnn_job *job)
 {
-    job->lookup.table = qn_floats(job->layer->table);
-    job->lookup.ids = qn_ids(job->layer->ids);
-    qn_lookup_open(&job->lookup, &job->product,
-                   job->work + job_work(job) - qn_lookup_work(&job->lookup));
+    float *work = job->work + job_work(job) - shortcut_work(job);
+    if (job->looks_up) {
+        job->lookup.table = qn_floats(job->layer->table);
+        job->lookup.ids = qn_ids(job->layer->ids);
+        qn_lookup_open(&job->lookup, &job->product, work);
+    } else if (job->pairs_up) {
+        qn_pairs_open(&job->pairs, &job->product, work);
+    }
 }
 
 bool qn_qrnn_start(struct qn_cpu *cpu, struct qn_qrnn_job *job)
@@ -107,8 +135,7 @@ bool qn_qrnn_start(struct qn_cpu *cpu, struct qn_qrnn_job *job)
     } else {
         job->product.bias = qn_floats(l->bias);
     }
-    if (job->looks_up)
-        open_lookup(job);
+    open_shortcut(job);
     return true;
 }
 
