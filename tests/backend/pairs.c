@@ -48,7 +48,7 @@ static void whole_sequences_agree(void **state)
 {
     (void)state;
     static const int shapes[][2] = {{50, 8},  {45, 9},  {13, 30},
-                                    {13, 31}, {60, 33}, {70, 34}};
+                                    {13, 31}, {26, 33}, {26, 34}};
     for (int i = 0; i < 6; i++)
         check(shape_of(shapes[i][0], shapes[i][1]));
 }
@@ -58,9 +58,8 @@ static void whole_sequences_agree(void **state)
 static void parts_of_sequences_agree(void **state)
 {
     (void)state;
-    static const int shapes[][2] = {
-        {1, 400}, {1, 801}, {2, 399}, {2, 1001}, {3, 850}};
-    for (int i = 0; i < 5; i++)
+    static const int shapes[][2] = {{1, 400}, {1, 801}, {2, 399}, {3, 802}};
+    for (int i = 0; i < 4; i++)
         check(shape_of(shapes[i][0], shapes[i][1]));
 }
 
@@ -69,7 +68,7 @@ static void options_agree(void **state)
 {
     (void)state;
     for (int i = 0; i < 15; i++) {
-        struct layer_shape shape = shape_of(i % 2 ? 20 : 2, i % 2 ? 21 : 300);
+        struct layer_shape shape = shape_of(i % 2 ? 20 : 2, i % 2 ? 21 : 200);
         shape.steps += i / 2 % 2;
         shape.in += i % 3;
         shape.hidden = 50;
@@ -95,7 +94,9 @@ static void padding_agrees(void **state)
     (void)state;
     for (int i = 0; i < 14; i++) {
         int n_real[20];
-        struct layer_shape shape = shape_of(i % 2 ? 20 : 2, i % 2 ? 21 : 820);
+        struct layer_shape shape = shape_of(i % 2 ? 20 : 2, i % 2   ? 21
+                                                            : i % 4 ? 230
+                                                                    : 820);
         shape.steps += i / 2 % 2;
         shape.n_real = n_real;
         shape.norm = i / 7 ? LAYER_NORM_EVAL : LAYER_NO_NORM;
