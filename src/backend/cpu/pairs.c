@@ -238,7 +238,7 @@ static void copy_pair(const struct qn_product *p, float *even, float *odd,
         memset(odd, 0, bytes);
 }
 
-/* Steps of a sequence of its own that come after the block. */
+/* 1 when the block is a part of a sequence that goes on behind it. */
 static int beyond(const struct qn_product *p, const struct qn_block *part)
 {
     int end = part->from + part->steps;
