@@ -20,11 +20,16 @@ enum { QN_LANES = 4, QN_TILE_ROWS = 6 };
 #endif
 enum { QN_PANEL = 2 * QN_LANES };
 
+/* The next loop, of at most QN_TILE_ROWS rounds, as straight code. */
+#define QN_UNROLL _Pragma("GCC unroll 12")
+
 /* Any address will do; and floats may be looked at through it. */
 typedef float qn_lanes __attribute__((vector_size(QN_LANES * sizeof(float)),
                                       aligned(sizeof(float)), may_alias));
 
-/* Inlined with 'rows' constant, so that the tile is registers. */
+/* Inlined with 'rows' constant and its loops over rows unrolled, so that the
+ * tile is registers: a loop leaves it an array in memory, which gcc clears and
+ * reads back there. Rows of C, far apart, are asked for before k runs. */
 __attribute__((always_inline)) static inline void
 qn_tile(const struct qn_panel_product *p, const int rows)
 {
@@ -32,17 +37,24 @@ qn_tile(const struct qn_panel_product *p, const int rows)
     const float *restrict b = p->panel;
     qn_lanes left[QN_TILE_ROWS];
     qn_lanes right[QN_TILE_ROWS];
-    for (int r = 0; r < rows; r++)
+    QN_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const float *c = p->c + (size_t)r * p->ldc;
         left[r] = right[r] = (qn_lanes){0};
+        __builtin_prefetch(c, 1);
+        __builtin_prefetch(c + QN_PANEL - 1, 1);
+    }
     for (int i = 0; i < p->k; i++, b += QN_PANEL) {
         qn_lanes b_left = *(const qn_lanes *)b;
         qn_lanes b_right = *(const qn_lanes *)(b + QN_LANES);
+        QN_UNROLL
         for (int r = 0; r < rows; r++) {
             float x = a[(size_t)r * p->lda + (size_t)i];
             left[r] += x * b_left;
             right[r] += x * b_right;
         }
     }
+    QN_UNROLL
     for (int r = 0; r < rows; r++) {
         qn_lanes *c_left = (qn_lanes *)(p->c + (size_t)r * p->ldc);
         qn_lanes *c_right = (qn_lanes *)(p->c + (size_t)r * p->ldc + QN_LANES);
