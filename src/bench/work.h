@@ -3,8 +3,9 @@
  * flops: additions and multiplications of its products of matrices. bytes: each
  * tensor of the contract that it must read or write, once; one that is added to
  * or changed in place is read and written. Rows that are not real are left out,
- * and so is whatever a backend keeps for itself: no implementation can do with
- * less, unless a cache still holds what the operation before it wrote.
+ * and so is whatever a backend keeps for itself: no implementation of the
+ * textbook's way can do with less, unless a cache still holds what the
+ * operation before it wrote.
  *
  * A QRNN above an embedding of fewer symbols than rows multiplies each symbol
  * once for each tap, and what lies before its segment; it reads ids and table

@@ -1,5 +1,6 @@
 /* determinism.c - the cpu backend gives the same bits whatever the threads. */
 #include "layer.h"
+#include "layer_agree.h"
 #include "place.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -39,6 +40,19 @@ static void same_layer(struct layer_shape shape)
     layer_free(first);
 }
 
+/* On whole sequences, and split by time, where slices read one another's rows.
+ */
+static void same_by_pairs(struct layer_shape shape)
+{
+    shape.in = 100;
+    assert_true(layer_pairs_up(&shape, SLICES));
+    same_layer(shape);
+    shape.batch = 2;
+    shape.steps = 241;
+    assert_true(layer_pairs_up(&shape, SLICES));
+    same_layer(shape);
+}
+
 static void layers_do_not_depend_on_threads(void **state)
 {
     (void)state;
@@ -51,8 +65,7 @@ static void layers_do_not_depend_on_threads(void **state)
                                 .activation = QN_DRELU,
                                 .drop = 0.25};
     same_layer(shape);
-    shape.in = 100; /* by pairs */
-    same_layer(shape);
+    same_by_pairs(shape);
     shape.in = 17;
     shape.n_symbols = 30; /* looked up */
     same_layer(shape);

@@ -2,7 +2,7 @@
 #include "layer_agree.h"
 
 #include "place.h"
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/qrnn.h"
 #include "base/pool.h"
 #include "support/numbers.h"
 
@@ -38,6 +38,22 @@ static void spoil_workspace(struct qn_backend *be, struct layer_shape shape)
     layer_run(be, first, true);
     layer_free(first);
     memset(cpu->work, 0xff, cpu->work_count * sizeof *cpu->work);
+}
+
+bool layer_pairs_up(const struct layer_shape *shape, int slices)
+{
+    struct qn_qrnn layer = {
+        .hidden = shape->hidden,
+        .window = shape->window,
+        .pooling = shape->pooling,
+        .activation = shape->activation,
+        .bias_steps = 1,
+        .x = {.batch = shape->batch, .steps = shape->steps, .width = shape->in},
+    };
+    struct qn_backend *be = place_backend("cpu", NULL, slices);
+    bool pairs_up = qn_qrnn_open((struct qn_cpu *)be, &layer).pairs_up;
+    qn_backend_free(be);
+    return pairs_up;
 }
 
 void layer_check_slices(struct layer_shape shape, int most)

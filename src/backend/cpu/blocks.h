@@ -3,7 +3,8 @@
  *
  * A slice is some whole sequences, or a stretch of time of every sequence when
  * the batch has fewer sequences than slices. A block is some whole sequences of
- * a slice, or a stretch of time of one. */
+ * a slice, or a stretch of time of one. Stretches begin at even steps, for
+ * pairs (pairs.h). */
 #ifndef QN_BACKEND_CPU_BLOCKS_H
 #define QN_BACKEND_CPU_BLOCKS_H
 
@@ -11,7 +12,7 @@
 
 struct qn_batch {
     int sequences, steps, slices;
-    int block_rows;    /* the most in a block */
+    int block_rows;    /* the most in a block, even */
     const int *n_real; /* real steps of each sequence; NULL: all */
 };
 

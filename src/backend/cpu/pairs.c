@@ -22,6 +22,7 @@ bool qn_pairs_pay(const struct qn_product *p, const struct qn_batch *batch)
 
 struct qn_pairs qn_pairs_of(const struct qn_product *p, int slices)
 {
+    QN_ASSERT(p->y_pitch == 0);
     struct qn_pairs pairs = {
         .outputs = p->outputs, .width = (size_t)p->x.width, .slices = slices};
     return pairs;
