@@ -5,6 +5,7 @@
 #include "bench/rig.h"
 #include "bench/versus_lstm.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,20 +86,28 @@ static void describe(struct qn_out *out, const struct qn_shapes *shapes,
     (void)qn_out_linef(out, "%s, a step of %s", s->preset, segment);
 }
 
+/* Median / best; '-' where one time tells nothing. */
+static const char *spread(char *buf, size_t size, double v)
+{
+    (void)snprintf(buf, size, "%.2f", v);
+    return isnan(v) ? "-" : buf;
+}
+
 static void print_shape(struct qn_out *out, const struct qn_shapes *shapes,
                         int i, enum qn_bench_part part)
 {
     const struct qn_shape *s = &shapes->list[i];
     char label[300];
-    char beside[64] = "";
+    char beside[64] = "", step[32], product[32];
     name_shape(s, part, label, sizeof label);
     if (part == QN_BENCH_LSTM && qn_versus_paper(i) > 0) {
         (void)snprintf(beside, sizeof beside, "%7.2f%6.1f",
                        qn_versus_times(shapes, i), qn_versus_paper(i));
     }
-    (void)qn_out_linef(out, "%-*s%9.0f%9.1f%7.3f%6.2f%8.2f%s", LABEL, label,
-                       s->tokens_per_s, s->model_gflops, s->ratio,
-                       s->step_spread, s->product_spread, beside);
+    (void)qn_out_linef(
+        out, "%-*s%9.0f%9.1f%7.3f%6s%8s%s", LABEL, label, s->tokens_per_s,
+        s->model_gflops, s->ratio, spread(step, sizeof step, s->step_spread),
+        spread(product, sizeof product, s->product_spread), beside);
     if (part == QN_BENCH_TRAIN && is_classifier(&s->spec)) {
         (void)qn_out_linef(out, "    of %d documents of %d words, all real",
                            s->spec.batch, s->steps);
@@ -171,16 +180,18 @@ static void print_ops(struct qn_out *out, const struct qn_bench_results *r)
 {
     const struct qn_ops *ops = &r->ops;
     const struct qn_shape *s = &ops->shape;
+    char product[32], triad[32], step[32];
     (void)qn_out_linef(
         out,
-        "product: %.1f GFLOP/s with %d threads, kernel %s (median / best %.2f)",
+        "product: %.1f GFLOP/s with %d threads, kernel %s (median / best %s)",
         s->sgemm_gflops, r->threads, qn_backend_blas_kernel(),
-        s->product_spread);
-    (void)qn_out_linef(out, "triad: %.1f GB/s (median / best %.2f)",
-                       ops->triad_gb, ops->triad_spread);
-    (void)qn_out_linef(
-        out, "%s, a step of %d x %d: %.1f ms (median / best %.2f)", s->preset,
-        s->spec.batch, s->steps, 1e3 * ops->step, s->step_spread);
+        spread(product, sizeof product, s->product_spread));
+    (void)qn_out_linef(out, "triad: %.1f GB/s (median / best %s)",
+                       ops->triad_gb,
+                       spread(triad, sizeof triad, ops->triad_spread));
+    (void)qn_out_linef(out, "%s, a step of %d x %d: %.1f ms (median / best %s)",
+                       s->preset, s->spec.batch, s->steps, 1e3 * ops->step,
+                       spread(step, sizeof step, s->step_spread));
     (void)qn_out_linef(out, "%.0f tokens/s, %.1f GFLOP/s, ratio %.3f",
                        s->tokens_per_s, s->model_gflops, s->ratio);
     (void)qn_out_linef(out, "%-14s%-21s%5s%9s%6s%8s%7s%8s", "operation", "of",

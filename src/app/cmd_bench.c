@@ -8,7 +8,9 @@
 #include "base/str.h"
 #include "bench/versus_lstm.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Of which all but train are, unless -p names another. */
 #define USUAL_PRESET "ptb-char/drelu-4x250"
@@ -150,10 +152,11 @@ static enum qn_status make_all(const struct wish *w,
     return status;
 }
 
-static enum qn_status measure(const struct wish *w,
-                              const struct qn_bench_env *env,
-                              enum qn_bench_part part,
-                              struct qn_bench_results *r, struct qn_err *err)
+static enum qn_status measure_part(const struct wish *w,
+                                   const struct qn_bench_env *env,
+                                   enum qn_bench_part part,
+                                   struct qn_bench_results *r,
+                                   struct qn_err *err)
 {
     struct qn_shapes *shapes = &r->shapes[part];
     if (part == QN_BENCH_OPS) {
@@ -166,6 +169,31 @@ static enum qn_status measure(const struct wish *w,
                              .rounds = together ? 1 : SWEEP_ROUNDS,
                              .together = together};
     return qn_measure_shapes(env, shapes->list, shapes->n, &turns, err);
+}
+
+/* On a terminal, which shows nothing else for minutes: where it is, on a line
+ * that the next one replaces. */
+static void show_progress(void *part, int64_t done, int64_t all)
+{
+    (void)fprintf(stderr, "\r%s: %lld of %lld",
+                  qn_bench_part_name(*(enum qn_bench_part *)part),
+                  (long long)done + 1, (long long)all);
+}
+
+static enum qn_status measure(const struct wish *w,
+                              const struct qn_bench_env *env,
+                              enum qn_bench_part part,
+                              struct qn_bench_results *r, struct qn_err *err)
+{
+    struct qn_bench_env told = *env;
+    if (!isatty(STDERR_FILENO)) {
+        return measure_part(w, env, part, r, err);
+    }
+    told.tell = show_progress;
+    told.tell_arg = &part;
+    enum qn_status status = measure_part(w, &told, part, r, err);
+    (void)fprintf(stderr, "\r%*s\r", SCREEN_WIDTH / 2, "");
+    return status;
 }
 
 /* The tables name presets: what a person changed in them stands above. */

@@ -186,3 +186,17 @@ const struct qn_app_command *qn_command_find(const char *name)
     }
     return NULL;
 }
+
+bool qn_command_takes(const struct qn_app_command *c,
+                      const struct qn_key_info *key)
+{
+    if (c == NULL || (c->only_live && key->live)) {
+        return true;
+    }
+    for (int i = 0; c->keys != NULL && c->keys[i] != NULL; i++) {
+        if (qn_starts_with(key->key, c->keys[i])) {
+            return true;
+        }
+    }
+    return c->keys == NULL && !c->only_live;
+}

@@ -3,6 +3,7 @@
 #define QN_APP_COMMANDS_H
 
 #include "app/args.h"
+#include "nn/settings.h"
 
 #define QN_NO_LIMIT 1000000
 
@@ -26,6 +27,9 @@ extern const struct qn_app_command qn_commands[];
 extern const int qn_n_commands;
 
 const struct qn_app_command *qn_command_find(const char *name); /* or NULL */
+/* Whether the key makes a difference to the command; NULL takes all. */
+bool qn_command_takes(const struct qn_app_command *c,
+                      const struct qn_key_info *key);
 const struct qn_app_command *qn_command_workbench(void);
 const struct qn_app_command *qn_command_script(void);
 

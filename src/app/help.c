@@ -114,25 +114,11 @@ static void add_setting(struct qn_str *s, const struct qn_key_info *k)
     qn_str_free(&column);
 }
 
-/* Whether the command takes the key; NULL takes all. */
-static bool takes(const struct qn_app_command *c, const struct qn_key_info *k)
-{
-    if (c == NULL || (c->only_live && k->live)) {
-        return true;
-    }
-    for (int i = 0; c->keys != NULL && c->keys[i] != NULL; i++) {
-        if (qn_starts_with(k->key, c->keys[i])) {
-            return true;
-        }
-    }
-    return c->keys == NULL && !c->only_live;
-}
-
 static void add_settings(struct qn_str *s, const struct qn_app_command *c)
 {
     qn_str_add(s, "Settings, KEY=VALUE (* may change while a run trains):\n");
     for (int i = 0; i < qn_n_keys(); i++) {
-        if (takes(c, qn_key_at(i))) {
+        if (qn_command_takes(c, qn_key_at(i))) {
             add_setting(s, qn_key_at(i));
         }
     }

@@ -28,8 +28,16 @@ struct measurement {
     const struct qn_bench_env *env;
     struct qn_product product;
     struct subject *subjects; /* one for each shape */
+    int64_t done, all;        /* stretches */
     struct qn_err *err;
 };
+
+void qn_bench_tell(const struct qn_bench_env *env, int64_t done, int64_t all)
+{
+    if (env->tell != NULL) {
+        env->tell(env->tell_arg, done, all);
+    }
+}
 
 enum qn_status qn_shape_say(const struct qn_shape *shape, enum qn_status status,
                             struct qn_err *err)
@@ -117,6 +125,7 @@ static enum qn_status take_turns(struct measurement *m, struct subject *s,
         double product = qn_product_run(&m->product, pool);
         for (int i = 0; i < n && status == QN_OK; i++) {
             double seconds = 0;
+            qn_bench_tell(m->env, m->done++, m->all);
             status = qn_shape_say(&shapes[i],
                                   run_stretch(&s[i], &seconds, m->err), m->err);
             qn_times_add(&s[i].step, seconds);
@@ -184,6 +193,7 @@ static enum qn_status go_through(struct measurement *m,
     int64_t each = (turns->steps + turns->rounds - 1) / turns->rounds;
     int group = turns->together ? n : 1;
     enum qn_status status = QN_OK;
+    m->all = each * turns->rounds * n;
     for (int round = 0; round < turns->rounds && status == QN_OK; round++) {
         for (int i = 0; i < n && status == QN_OK; i += group) {
             status = visit(m, &m->subjects[i], &shapes[i], group, each);

@@ -14,6 +14,9 @@
 struct qn_bench_env {
     struct qn_pool *pool; /* over all cores */
     const char *backend;  /* "cpu" or "ref" */
+    /* Told before each stretch that is measured, 'done' of 'all'; or NULL. */
+    void (*tell)(void *arg, int64_t done, int64_t all);
+    void *tell_arg;
 };
 
 /* One network and what was measured of it. */
@@ -38,6 +41,9 @@ struct qn_turns {
      * after the other. Their workers must be 0. */
     bool together;
 };
+
+/* Tell, if somebody wants to be told. */
+void qn_bench_tell(const struct qn_bench_env *env, int64_t done, int64_t all);
 
 /* The product is of the size of the largest shape. A step that takes less than
  * a tenth of a second is measured as the mean of several. */

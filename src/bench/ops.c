@@ -16,6 +16,7 @@
 
 /* What is measured with, and the times of each turn. */
 struct bench {
+    const struct qn_bench_env *env;
     struct qn_pool *pool;
     struct qn_backend *timed; /* the rig's */
     struct qn_rig rig;
@@ -174,6 +175,7 @@ static enum qn_status take_turns(struct bench *b, int64_t turns,
         (void)qn_triad_run(&b->triad, b->pool);
     }
     for (int64_t i = 0; i < turns && status == QN_OK; i++) {
+        qn_bench_tell(b->env, i, turns);
         status = take_turn(b, ops, err);
     }
     return status;
@@ -192,7 +194,7 @@ enum qn_status qn_measure_ops(const struct qn_bench_env *env,
                               const struct qn_shape *shape, int64_t turns,
                               struct qn_ops *ops, struct qn_err *err)
 {
-    struct bench b = {.pool = env->pool};
+    struct bench b = {.env = env, .pool = env->pool};
     *ops = (struct qn_ops){.shape = *shape};
     enum qn_status status =
         qn_shape_check(env, shape, shape, qn_triad_size(0), err);

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,5 +68,8 @@ double qn_times_quotient(const struct qn_times *a, const struct qn_times *b)
 
 double qn_times_spread(const struct qn_times *t)
 {
+    if (t->n < 2) {
+        return (double)NAN;
+    }
     return qn_times_median(t) / qn_times_best(t);
 }

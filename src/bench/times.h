@@ -20,7 +20,8 @@ double qn_times_median(const struct qn_times *t);
 /* The median of a's by b's, pair by pair: as many of each, taken in turn. What
  * slows a moment slows both. */
 double qn_times_quotient(const struct qn_times *a, const struct qn_times *b);
-/* Median by best: 1 on a machine that nobody else uses. */
+/* Median by best: 1 on a machine that nobody else uses; NAN of one time, which
+ * tells nothing. */
 double qn_times_spread(const struct qn_times *t);
 
 #endif

@@ -51,12 +51,18 @@ def run(module, arguments):
 
 def without_torch_it_says_so(module, folder):
     module.USUAL = [os.path.join(folder, "missing")]
-    status, said = run(module, [])
+    status, said = run(module, ["--quern", "/bin/true"])
     assert status == 1 and "no python3 here can import torch" in said, said
 
 
+def a_missing_quern_is_said_before_anything_runs(module, folder):
+    missing = os.path.join(folder, "nowhere")
+    status, said = run(module, ["--quern", missing])
+    assert status == 2 and f"no program '{missing}'" in said, said
+
+
 def a_named_one_without_torch_is_a_failure(module, folder):
-    status, said = run(module, ["/bin/false"])
+    status, said = run(module, ["--quern", "/bin/true", "/bin/false"])
     assert status == 1 and "/bin/false cannot import torch" in said, said
 
 
@@ -100,6 +106,7 @@ def main():
     os.environ["OPENBLAS_CORETYPE"] = "Haswell"
     module = load(script)
     without_torch_it_says_so(module, folder)
+    a_missing_quern_is_said_before_anything_runs(module, folder)
     a_named_one_without_torch_is_a_failure(module, folder)
     both_take_turns_and_the_faster_way_counts(module, folder)
     one_shape_can_be_had_alone(module, folder)

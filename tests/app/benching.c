@@ -87,7 +87,7 @@ static void bench_gives_a_classifier_documents_of_256_words(void **state)
 static void bench_measures_the_shape_that_settings_make(void **state)
 {
     (void)state;
-    json_t *b = ask("bench " TINY_NET "model.activation=tanh 1");
+    json_t *b = ask("bench " TINY_NET "model.activation=tanh 2");
     const json_t *row = json_array_get(json_object_get(b, "train"), 0);
     assert_true(number(row, "batch") == 2 && number(row, "seq") == 8);
     assert_true(number(row, "layers") == 2 && number(row, "hidden") == 8);
@@ -181,6 +181,7 @@ static void tables_say_what_their_lines_are_of(void **state)
     free(ops);
     char *train = quern_out("bench " TINY_NET "1");
     assert_non_null(strstr(train, "\ndemo  "));
+    assert_non_null(strstr(train, "     -       -\n")); /* of one step */
     check_width(train);
     free(train);
     char *many =
