@@ -114,6 +114,19 @@ static void print_shape(struct qn_out *out, const struct qn_shapes *shapes,
     }
 }
 
+/* Over 1 it looks like a mistake. */
+static void explain_ratio(struct qn_out *out, const struct qn_shapes *shapes)
+{
+    for (int i = 0; i < shapes->n; i++) {
+        if (shapes->list[i].ratio > 1) {
+            (void)qn_out_line(out,
+                              "ratio: the textbook network's work by the "
+                              "product's speed; over 1, work was saved");
+            return;
+        }
+    }
+}
+
 static void print_shapes(struct qn_out *out, const struct qn_bench_results *r,
                          enum qn_bench_part part)
 {
@@ -131,6 +144,7 @@ static void print_shapes(struct qn_out *out, const struct qn_bench_results *r,
     for (int i = 0; i < shapes->n; i++) {
         print_shape(out, shapes, i, part);
     }
+    explain_ratio(out, shapes);
     if (part == QN_BENCH_STEPS) {
         struct qn_range range = qn_shapes_range(shapes->list, shapes->n);
         (void)qn_out_linef(
