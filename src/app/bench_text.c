@@ -119,9 +119,8 @@ static void explain_ratio(struct qn_out *out, const struct qn_shapes *shapes)
 {
     for (int i = 0; i < shapes->n; i++) {
         if (shapes->list[i].ratio > 1) {
-            (void)qn_out_line(out,
-                              "ratio: the textbook network's work by the "
-                              "product's speed; over 1, work was saved");
+            (void)qn_out_line(out, "ratio: the textbook's work by the "
+                                   "product's speed; over 1, work was saved");
             return;
         }
     }
