@@ -298,31 +298,6 @@ static enum qn_status check_options(const struct qn_args *args,
     return QN_OK;
 }
 
-/* The known ones; a misspelt key is for whoever sets it, and fork knows which
- * may not change, and why. */
-static enum qn_status check_settings(const struct qn_args *args,
-                                     struct qn_err *err)
-{
-    const struct qn_app_command *c = args->command;
-    if (c->keys == NULL || c->run == qn_cmd_fork) {
-        return QN_OK;
-    }
-    for (int i = 0; i < args->n_assignments; i++) {
-        const char *text = args->assignments[i];
-        struct qn_str key = {0};
-        qn_str_addf(&key, "%.*s", (int)strcspn(text, "="), text);
-        const struct qn_key_info *info = qn_key_find(key.text);
-        qn_str_free(&key);
-        if (info != NULL && !qn_command_takes(c, info)) {
-            return qn_fail(err, QN_EUSAGE,
-                           "%s makes no difference to %s (quern %s --help "
-                           "lists what does)",
-                           info->key, c->name, c->name);
-        }
-    }
-    return QN_OK;
-}
-
 static enum qn_status check(const struct qn_args *args, struct qn_err *err)
 {
     const struct qn_app_command *c = args->command;
@@ -331,9 +306,6 @@ static enum qn_status check(const struct qn_args *args, struct qn_err *err)
         return QN_OK;
     }
     enum qn_status status = check_options(args, err);
-    if (status == QN_OK) {
-        status = check_settings(args, err);
-    }
     if (status != QN_OK) {
         return status;
     }

@@ -115,10 +115,11 @@ static void print_shape(struct qn_out *out, const struct qn_shapes *shapes,
 }
 
 /* Over 1 it looks like a mistake. */
-static void explain_ratio(struct qn_out *out, const struct qn_shapes *shapes)
+static void explain_ratio(struct qn_out *out, const struct qn_shape *list,
+                          int n)
 {
-    for (int i = 0; i < shapes->n; i++) {
-        if (shapes->list[i].ratio > 1) {
+    for (int i = 0; i < n; i++) {
+        if (list[i].ratio > 1) {
             (void)qn_out_line(out, "ratio: the textbook's work by the "
                                    "product's speed; over 1, work was saved");
             return;
@@ -143,7 +144,7 @@ static void print_shapes(struct qn_out *out, const struct qn_bench_results *r,
     for (int i = 0; i < shapes->n; i++) {
         print_shape(out, shapes, i, part);
     }
-    explain_ratio(out, shapes);
+    explain_ratio(out, shapes->list, shapes->n);
     if (part == QN_BENCH_STEPS) {
         struct qn_range range = qn_shapes_range(shapes->list, shapes->n);
         (void)qn_out_linef(
@@ -207,6 +208,7 @@ static void print_ops(struct qn_out *out, const struct qn_bench_results *r)
                        spread(step, sizeof step, s->step_spread));
     (void)qn_out_linef(out, "%.0f tokens/s, %.1f GFLOP/s, ratio %.3f",
                        s->tokens_per_s, s->model_gflops, s->ratio);
+    explain_ratio(out, s, 1);
     (void)qn_out_linef(out, "%-14s%-21s%5s%9s%6s%8s%7s%8s", "operation", "of",
                        "calls", "ms", "%", "GFLOP/s", "GB/s", "/ triad");
     for (int i = 0; i < ops->n_rows; i++) {

@@ -82,11 +82,35 @@ static enum qn_status read_only(struct wish *w, struct qn_err *err)
     return known ? QN_OK : no_part(only, names, err);
 }
 
+/* A setting without effect would stand above the table as if it had one. A
+ * misspelt key is the settings' to refuse. */
+static enum qn_status check_settings(const struct qn_args *args,
+                                     struct qn_err *err)
+{
+    for (int i = 0; i < args->n_assignments; i++) {
+        const char *text = args->assignments[i];
+        struct qn_str key = {0};
+        qn_str_addf(&key, "%.*s", (int)strcspn(text, "="), text);
+        const struct qn_key_info *info = qn_key_find(key.text);
+        qn_str_free(&key);
+        if (info != NULL && !qn_command_takes(args->command, info)) {
+            return qn_fail(err, QN_EUSAGE,
+                           "%s makes no difference to bench (quern bench "
+                           "--help lists what does)",
+                           info->key);
+        }
+    }
+    return QN_OK;
+}
+
 static enum qn_status understand(struct wish *w, const struct qn_args *args,
                                  struct qn_err *err)
 {
     *w = (struct wish){.args = args, .json = args->option[QN_OPT_JSON] != NULL};
     enum qn_status status = read_only(w, err);
+    if (status == QN_OK) {
+        status = check_settings(args, err);
+    }
     if (status == QN_OK && args->n_words > 0 &&
         (!qn_parse_int(args->words[0], &w->steps) || w->steps < 1)) {
         return qn_fail(err, QN_EUSAGE, "steps is '%s', must be 1 or more",

@@ -17,7 +17,6 @@
 /* What is measured with, and the times of each turn. */
 struct bench {
     const struct qn_bench_env *env;
-    struct qn_pool *pool;
     struct qn_backend *timed; /* the rig's */
     struct qn_rig rig;
     struct qn_product product;
@@ -151,8 +150,8 @@ static void clean_up(struct bench *b)
 static enum qn_status take_turn(struct bench *b, struct qn_ops *ops,
                                 struct qn_err *err)
 {
-    qn_times_add(&b->product_times, qn_product_run(&b->product, b->pool));
-    qn_times_add(&b->triad_times, qn_triad_run(&b->triad, b->pool));
+    qn_times_add(&b->product_times, qn_product_run(&b->product, b->env->pool));
+    qn_times_add(&b->triad_times, qn_triad_run(&b->triad, b->env->pool));
     qn_timed_clear(b->timed);
     double start = qn_clock_now();
     enum qn_status status = qn_rig_step(&b->rig, err);
@@ -171,8 +170,8 @@ static enum qn_status take_turns(struct bench *b, int64_t turns,
     enum qn_status status = QN_OK;
     for (int i = 0; i < 2 && status == QN_OK; i++) {
         status = qn_rig_step(&b->rig, err); /* pages come to be */
-        (void)qn_product_run(&b->product, b->pool);
-        (void)qn_triad_run(&b->triad, b->pool);
+        (void)qn_product_run(&b->product, b->env->pool);
+        (void)qn_triad_run(&b->triad, b->env->pool);
     }
     for (int64_t i = 0; i < turns && status == QN_OK; i++) {
         qn_bench_tell(b->env, i, turns);
@@ -194,7 +193,7 @@ enum qn_status qn_measure_ops(const struct qn_bench_env *env,
                               const struct qn_shape *shape, int64_t turns,
                               struct qn_ops *ops, struct qn_err *err)
 {
-    struct bench b = {.env = env, .pool = env->pool};
+    struct bench b = {.env = env};
     *ops = (struct qn_ops){.shape = *shape};
     enum qn_status status =
         qn_shape_check(env, shape, shape, qn_triad_size(0), err);

@@ -81,7 +81,6 @@ static void a_command_says_what_it_lacks_or_has_too_much(void **state)
     expect("bench model.hiden=3", 2, "model.hidden");
     expect("bench steps=3", 2, "quern: steps makes no difference to bench (");
     expect("bench data.train=x", 2, "data.train makes no difference to bench");
-    expect("eval x model.hidden=3", 2, "makes no difference to eval (");
     expect("bench 0", 2, "steps");
     expect("bench -p nosuch", 2, "nosuch");
 }
