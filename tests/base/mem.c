@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,50 @@ static void big_blocks_are_zeroed_and_aligned(void **state)
         memset(p, 1, 3 * n);
         free(p);
     }
+}
+
+/* Whether the mapping that p is in is one for huge pages, as the kernel says
+ * itself; false without /proc. */
+static bool wants_huge_pages(const void *p)
+{
+    uintptr_t at = (uintptr_t)p;
+    FILE *f = fopen("/proc/self/smaps", "r");
+    bool inside = false;
+    bool huge = false;
+    char line[512];
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        unsigned long from, end;
+        if (sscanf(line, "%lx-%lx ", &from, &end) == 2) {
+            inside = at >= from && at < end;
+        } else if (inside && strncmp(line, "VmFlags:", 8) == 0) {
+            huge = huge || strstr(line, " hg") != NULL;
+        }
+    }
+    if (f != NULL) {
+        (void)fclose(f);
+    }
+    return huge;
+}
+
+static void only_whole_huge_pages_are_wished_for(void **state)
+{
+    (void)state;
+    FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (f == NULL) {
+        skip();
+    }
+    (void)fclose(f);
+    size_t page = (size_t)1 << 21;
+    char *large = qn_try_big(4 * page + page / 2, 1);
+    char *small = qn_try_big(page - 1, 1);
+    assert_non_null(large);
+    assert_non_null(small);
+    assert_true(wants_huge_pages(large));
+    assert_true(wants_huge_pages(large + 4 * page - 1));
+    assert_false(wants_huge_pages(large + 4 * page));
+    assert_false(wants_huge_pages(small));
+    free(small);
+    free(large);
 }
 
 static void big_blocks_that_cannot_be_are_refused(void **state)
@@ -155,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zero_bytes_are_a_valid_pointer),
         cmocka_unit_test(big_blocks_are_zeroed_and_aligned),
+        cmocka_unit_test(only_whole_huge_pages_are_wished_for),
         cmocka_unit_test(big_blocks_that_cannot_be_are_refused),
         cmocka_unit_test(strings_are_copied),
         cmocka_unit_test(reallocation_keeps_what_was_there),
