@@ -88,7 +88,7 @@ static size_t tasks_work(const struct linear_job *job)
 static size_t job_work(const struct linear_job *job)
 {
     const struct qn_partials *p = &job->partials;
-    size_t partials = qn_partials_work(p->slices, p->n_weight, p->n_bias);
+    size_t partials = qn_partials_work(p);
     return tasks_work(job) + (job->by_outputs ? 0 : partials);
 }
 

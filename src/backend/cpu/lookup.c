@@ -47,8 +47,7 @@ struct qn_lookup qn_lookup_of(const struct qn_product *p, int n_symbols,
 /* P, or S of the first slice, and S of the others. */
 size_t qn_lookup_work(const struct qn_lookup *l)
 {
-    return all_floats(l) +
-           qn_partials_work(l->sums.slices, l->sums.n_weight, 0);
+    return all_floats(l) + qn_partials_work(&l->sums);
 }
 
 void qn_lookup_open(struct qn_lookup *l, const struct qn_product *p,

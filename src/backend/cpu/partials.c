@@ -6,10 +6,10 @@
 /* Columns that one task adds up: the sum stays in a first-level cache. */
 #define COLUMNS ((size_t)4096)
 
-size_t qn_partials_work(int slices, size_t n_weight, size_t n_bias)
+size_t qn_partials_work(const struct qn_partials *p)
 {
-    return (size_t)(slices - 1) * qn_lines(n_weight) +
-           (size_t)slices * qn_lines(n_bias);
+    return (size_t)(p->slices - 1) * qn_lines(p->n_weight) +
+           (size_t)p->slices * qn_lines(p->n_bias);
 }
 
 void qn_partials_open(struct qn_partials *p, float *work)

@@ -14,8 +14,8 @@ struct qn_partials {
     float *biases;  /* [slices, n_bias] */
 };
 
-/* Floats of work for them. */
-size_t qn_partials_work(int slices, size_t n_weight, size_t n_bias);
+/* Floats of work for them, by their shapes. */
+size_t qn_partials_work(const struct qn_partials *p);
 /* Set weights and biases into the work and clear the biases. */
 void qn_partials_open(struct qn_partials *p, float *work);
 

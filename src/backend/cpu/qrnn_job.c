@@ -78,12 +78,6 @@ static size_t tasks_work(const struct qn_qrnn_job *job)
     return (size_t)job->batch.slices * job->task_work;
 }
 
-static size_t partials_work(const struct qn_qrnn_job *job)
-{
-    return qn_partials_work(job->partials.slices, job->partials.n_weight,
-                            job->partials.n_bias);
-}
-
 /* Of what stands in for the plain product. */
 static size_t shortcut_work(const struct qn_qrnn_job *job)
 {
@@ -97,7 +91,7 @@ static size_t job_work(const struct qn_qrnn_job *job)
 {
     size_t norm =
         job->layer->norm.on ? qn_norm_work(job->batch.slices, job->outputs) : 0;
-    return tasks_work(job) + partials_work(job) + qn_lines(norm) +
+    return tasks_work(job) + qn_partials_work(&job->partials) + qn_lines(norm) +
            shortcut_work(job);
 }
 
@@ -130,8 +124,8 @@ bool qn_qrnn_start(struct qn_cpu *cpu, struct qn_qrnn_job *job)
     job->product.weight = qn_floats(l->weight);
     if (l->norm.on) {
         job->norm.split = &job->batch;
-        qn_norm_open(&job->norm,
-                     job->work + tasks_work(job) + partials_work(job));
+        qn_norm_open(&job->norm, job->work + tasks_work(job) +
+                                     qn_partials_work(&job->partials));
     } else {
         job->product.bias = qn_floats(l->bias);
     }

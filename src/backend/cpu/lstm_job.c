@@ -1,0 +1,200 @@
+/* lstm_job.c - the shapes, the scratch and the rows of an LSTM layer, and the
+ * product of its recurrence. */
+#include "backend/cpu/lstm.h"
+
+/* As for a decoder: what the recurrence wants is too far apart to be still in
+ * the cache, so blocks are as large as helps the products. */
+#define BLOCK_ROWS 1600
+
+/* A recurrence of at least so many steps packs W_hh: that costs what four to
+ * eight steps of a small batch gain by it. */
+#define PACK_STEPS 8
+
+struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu, const struct qn_lstm *l)
+{
+    size_t hidden = (size_t)l->hidden;
+    size_t in = (size_t)l->x.width;
+    int slices = cpu->host.slices;
+    struct qn_lstm_job job = {
+        .kernels = cpu->kernels,
+        .layer = l,
+        .product = {.kernels = cpu->kernels,
+                    .x = l->x,
+                    .n_real = l->n_real,
+                    .window = 1,
+                    .outputs = 4 * hidden},
+        .batch = {l->x.batch, l->x.steps, slices, BLOCK_ROWS, l->n_real},
+        .mask = qn_mask_of(&l->dropout),
+        .hidden = hidden,
+        .outputs = 4 * hidden,
+        .ih = {.slices = slices,
+               .n_weight = 4 * hidden * in,
+               .n_bias = 4 * hidden},
+        .hh = {.slices = slices, .n_weight = 4 * hidden * hidden},
+    };
+    size_t rows = (size_t)qn_largest_block(&job.batch);
+    size_t together =
+        ((size_t)l->x.batch + (size_t)slices - 1) / (size_t)slices;
+    job.product_work = qn_lines(rows * (in > hidden ? in : hidden));
+    job.states_work = qn_lines(together * hidden);
+    job.task_work =
+        job.product_work + 2 * job.states_work + qn_lines(job.outputs);
+    return job;
+}
+
+static size_t all_partials_work(const struct qn_lstm_job *job)
+{
+    return qn_partials_work(&job->ih) + qn_partials_work(&job->hh);
+}
+
+static bool wants_packed(const struct qn_lstm_job *job)
+{
+    return job->batch.steps >= PACK_STEPS;
+}
+
+static struct qn_panels panels_of(const struct qn_lstm_job *job, bool forward)
+{
+    int hidden = (int)job->hidden;
+    int outputs = (int)job->outputs;
+    struct qn_panels packed = {
+        .kernels = job->kernels,
+        .n = forward ? outputs : hidden,
+        .k = forward ? hidden : outputs,
+    };
+    return packed;
+}
+
+/* Floats for both ways of this layer. */
+static size_t job_work(const struct qn_lstm_job *job)
+{
+    size_t packed = 0;
+    if (wants_packed(job)) {
+        struct qn_panels forward = panels_of(job, true);
+        struct qn_panels backward = panels_of(job, false);
+        size_t a = qn_panels_size(&forward);
+        size_t b = qn_panels_size(&backward);
+        packed = a > b ? a : b;
+    }
+    return (size_t)job->batch.slices * job->task_work + all_partials_work(job) +
+           packed;
+}
+
+size_t qn_cpu_lstm_workspace(struct qn_backend *be, const struct qn_lstm *l)
+{
+    struct qn_lstm_job job = qn_lstm_open((struct qn_cpu *)be, l);
+    return job_work(&job) * sizeof(float);
+}
+
+bool qn_lstm_start(struct qn_cpu *cpu, struct qn_lstm_job *job)
+{
+    job->product.weight = qn_floats(job->layer->weight_ih);
+    job->product.bias = qn_floats(job->layer->bias);
+    job->product.y = qn_floats(job->layer->saved);
+    job->work = qn_cpu_work(cpu, job_work(job));
+    return job->work;
+}
+
+float *qn_lstm_task_work(const struct qn_lstm_job *job, int task)
+{
+    return job->work + (size_t)task * job->task_work;
+}
+
+size_t qn_lstm_row(const struct qn_lstm_job *job, int b, int t)
+{
+    return (size_t)b * (size_t)job->batch.steps + (size_t)t;
+}
+
+struct qn_block qn_lstm_recurrence(const struct qn_lstm_job *job, int task)
+{
+    const struct qn_batch *b = &job->batch;
+    struct qn_block one = {task, 1, 0, b->steps};
+    if (qn_batch_by_time(b))
+        return one;
+    int first = qn_split(b->sequences, b->slices, task);
+    int end = qn_split(b->sequences, b->slices, task + 1);
+    struct qn_block slice = {first, end - first, 0, b->steps};
+    return slice;
+}
+
+struct qn_lstm_rows qn_lstm_before(const struct qn_lstm_job *job,
+                                   struct qn_tensor states,
+                                   struct qn_tensor first, int b, int t)
+{
+    size_t hidden = job->hidden;
+    size_t pitch = (size_t)job->batch.steps * hidden;
+    if (t == 0)
+        return (struct qn_lstm_rows){qn_floats(first) + (size_t)b * hidden,
+                                     hidden};
+    size_t row = qn_lstm_row(job, b, t) - 1;
+    return (struct qn_lstm_rows){qn_floats(states) + row * hidden, pitch};
+}
+
+struct qn_lstm_cell qn_lstm_cell(const struct qn_lstm_job *job, int b, int t)
+{
+    const struct qn_lstm *l = job->layer;
+    size_t row = qn_lstm_row(job, b, t);
+    struct qn_lstm_cell cell = {
+        .hidden = job->hidden,
+        .gates = job->product.y + row * job->outputs,
+        .prev = qn_lstm_before(job, l->cells, l->c0, b, t).data,
+        .c = qn_floats(l->cells) + row * job->hidden,
+    };
+    return cell;
+}
+
+struct qn_drop qn_lstm_drop(const struct qn_lstm_job *job, int b, int t)
+{
+    struct qn_drop drop = {.row = qn_mask_row(&job->mask, b, t),
+                           .threshold = job->mask.threshold,
+                           .scale = job->mask.scale};
+    return drop;
+}
+
+int qn_lstm_real_steps(const struct qn_lstm_job *job, int b)
+{
+    return qn_real_steps(job->layer->n_real, b, job->batch.steps);
+}
+
+struct qn_block qn_lstm_running(const struct qn_lstm_job *job,
+                                const struct qn_block *part, int t)
+{
+    struct qn_block run = *part;
+    while (run.sequences > 0 && t >= qn_lstm_real_steps(job, run.first)) {
+        run.first++;
+        run.sequences--;
+    }
+    while (run.sequences > 0 &&
+           t >= qn_lstm_real_steps(job, run.first + run.sequences - 1))
+        run.sequences--;
+    return run;
+}
+
+static void pack_slice(void *arg, int slice)
+{
+    const struct qn_lstm_job *job = arg;
+    bool forward = job->grad == NULL;
+    qn_panels_fill(&job->packed, qn_floats(job->layer->weight_hh), job->hidden,
+                   forward, slice, job->batch.slices);
+}
+
+void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job)
+{
+    if (!wants_packed(job))
+        return;
+    job->packed = panels_of(job, job->grad == NULL);
+    job->packed.data =
+        qn_lstm_task_work(job, job->batch.slices) + all_partials_work(job);
+    qn_pool_run(pool, job->batch.slices, pack_slice, job);
+}
+
+void qn_lstm_product(const struct qn_lstm_job *job, struct qn_gemm *p)
+{
+    if (job->packed.data) {
+        qn_panels_product(&job->packed, p->c, p->ldc, p->a, p->lda, p->m,
+                          p->beta != 0.0f);
+        return;
+    }
+    p->b = qn_floats(job->layer->weight_hh);
+    p->ldb = job->hidden;
+    qn_gemm(p);
+}
