@@ -151,7 +151,7 @@ struct qn_qrnn_grad {
  * [B, H]: before the segment. cells, hiddens [B, T, H]: all c and all h (before
  * dropout), written. saved [B, T, 4H]: after forward the blocks after their
  * activation. x and out as for a QRNN; history is not read. n_real as there: c
- * and h both stay as they are. */
+ * and h both stay as they are. n_symbols, table and ids as there, too. */
 struct qn_lstm {
     int hidden;
     struct qn_dropout dropout;
@@ -159,6 +159,8 @@ struct qn_lstm {
     struct qn_seq x, out;
     struct qn_tensor h0, c0, cells, hiddens, saved;
     const int *n_real;
+    int n_symbols;
+    struct qn_tensor table, ids;
 };
 
 /* As qn_qrnn_grad. d_last_h, d_last_c: straight into the last states. */
@@ -168,6 +170,7 @@ struct qn_lstm_grad {
     struct qn_tensor d_weight_ih, d_weight_hh, d_bias;
     struct qn_seq d_x;
     bool add_x;
+    struct qn_tensor d_table;
     struct qn_tensor d_h0, d_c0;
 };
 

@@ -57,6 +57,28 @@ static void check_input_grad(const struct qn_seq *d_x, const struct qn_seq *x)
     QN_ASSERT(d_x->width <= x->width && same_rows(d_x, x));
 }
 
+/* What x was looked up in, if it was. */
+static void check_symbols(int n_symbols, struct qn_tensor table,
+                          struct qn_tensor ids, const struct qn_seq *x)
+{
+    if (n_symbols == 0)
+        return;
+    qn_check_tensor(table, (size_t)n_symbols * (size_t)x->width);
+    qn_check_tensor(ids, (size_t)x->batch * (size_t)x->steps);
+}
+
+/* Of the table of those symbols; absent: not wanted. */
+static void check_table_grad(struct qn_tensor d_table, struct qn_tensor table,
+                             const struct qn_seq *d_x, const struct qn_seq *x,
+                             bool add_x)
+{
+    if (!d_table.buffer)
+        return;
+    QN_ASSERT(table.buffer && d_x->buffer && !add_x);
+    QN_ASSERT(d_x->width == x->width);
+    qn_check_tensor(d_table, table.count);
+}
+
 /* The outputs of a layer's product, G*H. */
 static size_t qrnn_outputs(const struct qn_qrnn *l)
 {
@@ -118,10 +140,7 @@ void qn_check_qrnn(const struct qn_qrnn *l)
     qn_check_tensor(l->c0, batch * hidden);
     qn_check_tensor(l->cells, rows * hidden);
     qn_check_tensor(l->saved, rows * outputs);
-    if (l->n_symbols > 0) {
-        qn_check_tensor(l->table, (size_t)l->n_symbols * (size_t)l->x.width);
-        qn_check_tensor(l->ids, rows);
-    }
+    check_symbols(l->n_symbols, l->table, l->ids, &l->x);
 }
 
 /* What stands in for the bias, and what the way back needs of the norm. */
@@ -149,11 +168,7 @@ void qn_check_qrnn_grad(const struct qn_qrnn *l, const struct qn_qrnn_grad *g)
     if (g->d_c0.buffer)
         qn_check_tensor(g->d_c0, l->c0.count);
     check_input_grad(&g->d_x, &l->x);
-    if (g->d_table.buffer) {
-        QN_ASSERT(l->n_symbols > 0 && g->d_x.buffer && !g->add_x);
-        QN_ASSERT(g->d_x.width == l->x.width);
-        qn_check_tensor(g->d_table, l->table.count);
-    }
+    check_table_grad(g->d_table, l->table, &g->d_x, &l->x, g->add_x);
 }
 
 void qn_check_lstm(const struct qn_lstm *l)
@@ -176,6 +191,7 @@ void qn_check_lstm(const struct qn_lstm *l)
     qn_check_tensor(l->cells, rows * hidden);
     qn_check_tensor(l->hiddens, rows * hidden);
     qn_check_tensor(l->saved, rows * 4 * hidden);
+    check_symbols(l->n_symbols, l->table, l->ids, &l->x);
 }
 
 static void check_if_there(struct qn_tensor t, size_t count)
@@ -197,6 +213,7 @@ void qn_check_lstm_grad(const struct qn_lstm *l, const struct qn_lstm_grad *g)
     check_if_there(g->d_h0, l->h0.count);
     check_if_there(g->d_c0, l->c0.count);
     check_input_grad(&g->d_x, &l->x);
+    check_table_grad(g->d_table, l->table, &g->d_x, &l->x, g->add_x);
 }
 
 void qn_check_embed(const struct qn_seq *rows, struct qn_tensor table,

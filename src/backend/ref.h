@@ -41,6 +41,9 @@ void qn_ref_embed(struct qn_backend *be, struct qn_seq out,
 void qn_ref_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
                        struct qn_seq d_out, struct qn_tensor ids,
                        const struct qn_dropout *dropout);
+/* Of the embedding that a layer's x is, from d_x; absent: not wanted. */
+void qn_ref_table_grad(struct qn_backend *be, struct qn_tensor d_table,
+                       const struct qn_seq *d_x, struct qn_tensor ids);
 void qn_ref_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
                    struct qn_tensor weight, struct qn_tensor bias);
 void qn_ref_linear_grad(struct qn_backend *be, struct qn_seq d_x,

@@ -262,7 +262,6 @@ static void input_grad(const struct ref_lstm *r, const struct qn_lstm_grad *g,
 void qn_ref_lstm_grad(struct qn_backend *be, const struct qn_lstm *layer,
                       const struct qn_lstm_grad *grad)
 {
-    (void)be;
     qn_check_lstm_grad(layer, grad);
     struct ref_lstm r = open_layer(layer);
     for (int b = 0; b < layer->x.batch; b++) {
@@ -276,5 +275,6 @@ void qn_ref_lstm_grad(struct qn_backend *be, const struct qn_lstm *layer,
             input_grad(&r, grad, b, t);
     }
     weight_grads(&r, grad);
+    qn_ref_table_grad(be, grad->d_table, &grad->d_x, layer->ids);
     close_layer(&r);
 }

@@ -56,6 +56,14 @@ void qn_ref_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
     free(sum);
 }
 
+void qn_ref_table_grad(struct qn_backend *be, struct qn_tensor d_table,
+                       const struct qn_seq *d_x, struct qn_tensor ids)
+{
+    struct qn_dropout none = {.p = 0};
+    if (d_table.buffer)
+        qn_ref_embed_grad(be, d_table, *d_x, ids, &none);
+}
+
 void qn_ref_linear(struct qn_backend *be, struct qn_tensor y, struct qn_seq x,
                    struct qn_tensor weight, struct qn_tensor bias)
 {

@@ -218,9 +218,6 @@ void qn_ref_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
     }
     if (grad->d_x.buffer)
         backward_inputs(&r, grad);
-    if (grad->d_table.buffer) {
-        struct qn_dropout none = {.p = 0};
-        qn_ref_embed_grad(be, grad->d_table, grad->d_x, layer->ids, &none);
-    }
+    qn_ref_table_grad(be, grad->d_table, &grad->d_x, layer->ids);
     free(sum);
 }

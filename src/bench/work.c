@@ -49,6 +49,7 @@ static double product(double m, double n, double k)
 struct layer {
     double rows; /* real ones, of all sequences */
     int gates, hidden, width;
+    int n_symbols; /* of the embedding that x is; 0: it is none */
 };
 
 static struct layer of_qrnn(const struct qn_qrnn *l)
@@ -56,7 +57,8 @@ static struct layer of_qrnn(const struct qn_qrnn *l)
     return (struct layer){.rows = real_rows(&l->x, l->n_real),
                           .gates = qn_n_gates(l->activation, l->pooling),
                           .hidden = l->hidden,
-                          .width = l->x.width};
+                          .width = l->x.width,
+                          .n_symbols = l->n_symbols};
 }
 
 static struct layer of_lstm(const struct qn_lstm *l)
@@ -64,7 +66,8 @@ static struct layer of_lstm(const struct qn_lstm *l)
     return (struct layer){.rows = real_rows(&l->x, l->n_real),
                           .gates = 4,
                           .hidden = l->hidden,
-                          .width = l->x.width};
+                          .width = l->x.width,
+                          .n_symbols = l->n_symbols};
 }
 
 /* Pairs of a step and a tap of its window that lie before the segment. */
@@ -85,14 +88,24 @@ static double vectors_of_qrnn(const struct qn_qrnn *l, const struct layer *y)
     return l->n_symbols > 0 ? least(all, looked_up) : all;
 }
 
-/* x or, where they are smaller, the ids and the table that it is made of; and
- * the context before it. */
+/* The same of a layer without a window. */
+static double vectors_of(const struct layer *y)
+{
+    return y->n_symbols > 0 ? least(y->rows, y->n_symbols) : y->rows;
+}
+
+/* x or, where they are smaller, the ids and the table that it is made of. */
+static double input_of(const struct layer *y)
+{
+    double all = y->rows * y->width;
+    double looked_up = y->rows + (double)y->n_symbols * y->width;
+    return y->n_symbols > 0 ? least(all, looked_up) : all;
+}
+
+/* And the context before it. */
 static double input_of_qrnn(const struct qn_qrnn *l, const struct layer *y)
 {
-    double context = (double)l->x.batch * (l->window - 1) * y->width;
-    double all = y->rows * y->width;
-    double looked_up = y->rows + (double)l->n_symbols * y->width;
-    return context + (l->n_symbols > 0 ? least(all, looked_up) : all);
+    return (double)l->x.batch * (l->window - 1) * y->width + input_of(y);
 }
 
 /* The input, c, what is saved, and what is kept for the norm: written on the
@@ -148,16 +161,16 @@ struct input_grad {
     double flops, floats;
 };
 
-static struct input_grad input_grad_of_qrnn(const struct qn_qrnn *l,
-                                            const struct qn_qrnn_grad *g,
-                                            const struct layer *y)
+static struct input_grad input_grad_of(const struct layer *y, int window,
+                                       const struct qn_seq *d_x,
+                                       struct qn_tensor d_table, bool add_x)
 {
     double gates = (double)y->gates * y->hidden;
-    bool of_table = g->d_table.buffer != NULL;
-    double rows = of_table ? least(y->rows, l->n_symbols) : y->rows;
-    double width = g->d_x.buffer != NULL ? g->d_x.width : 0;
-    int passes = of_table || g->add_x ? 2 : 1;
-    return (struct input_grad){.flops = product(rows, gates, l->window * width),
+    bool of_table = d_table.buffer != NULL;
+    double rows = of_table ? vectors_of(y) : y->rows;
+    double width = d_x->buffer != NULL ? d_x->width : 0;
+    int passes = of_table || add_x ? 2 : 1;
+    return (struct input_grad){.flops = product(rows, gates, window * width),
                                .floats = passes * rows * width};
 }
 
@@ -168,7 +181,8 @@ struct qn_work qn_work_qrnn_grad(const struct qn_qrnn *l,
     double gates = (double)y.gates * y.hidden;
     double changed = elements(g->d_weight) + elements(g->d_bias) +
                      elements(g->d_gain) + elements(g->d_shift);
-    struct input_grad in = input_grad_of_qrnn(l, g, &y);
+    struct input_grad in =
+        input_grad_of(&y, l->window, &g->d_x, g->d_table, g->add_x);
     double d_out = y.rows * y.hidden;
     struct qn_work w = {
         .flops = product(vectors_of_qrnn(l, &y), gates, y.width) + in.flops,
@@ -184,12 +198,20 @@ struct qn_work qn_work_qrnn_grad(const struct qn_qrnn *l,
 /* x, c, h and the gates. */
 static double tape_of_lstm(const struct layer *y)
 {
-    return y->rows * (y->width + (2.0 + y->gates) * y->hidden);
+    return input_of(y) + y->rows * (2.0 + y->gates) * y->hidden;
 }
 
 static double params_of_lstm(const struct qn_lstm *l)
 {
     return elements(l->weight_ih) + elements(l->weight_hh);
+}
+
+/* Of W_ih with what x holds, and of W_hh with h. */
+static double products_of_lstm(const struct layer *y)
+{
+    double gates = (double)y->gates * y->hidden;
+    return product(vectors_of(y), gates, y->width) +
+           product(y->rows, gates, y->hidden);
 }
 
 static void name_lstm(const struct layer *y, struct qn_work *w)
@@ -203,8 +225,7 @@ struct qn_work qn_work_lstm(const struct qn_lstm *l)
     struct layer y = of_lstm(l);
     double out = y.rows * y.hidden;
     struct qn_work w = {
-        .flops = product(y.rows, (double)y.gates * y.hidden,
-                         (double)y.width + y.hidden),
+        .flops = products_of_lstm(&y),
         .bytes =
             bytes_of(tape_of_lstm(&y) + params_of_lstm(l) + elements(l->bias) +
                      out + elements(l->h0) + elements(l->c0)),
@@ -218,19 +239,18 @@ struct qn_work qn_work_lstm_grad(const struct qn_lstm *l,
 {
     struct layer y = of_lstm(l);
     double gates = (double)y.gates * y.hidden;
-    double in = g->d_x.buffer != NULL ? g->d_x.width : 0;
+    struct input_grad in = input_grad_of(&y, 1, &g->d_x, g->d_table, g->add_x);
     double changed = elements(g->d_weight_ih) + elements(g->d_weight_hh) +
                      elements(g->d_bias);
     double states = elements(l->h0) + elements(l->c0) + elements(g->d_last_h) +
                     elements(g->d_last_c) + elements(g->d_h0) +
                     elements(g->d_c0);
-    double d_x = y.rows * in * (g->add_x ? 2 : 1);
     double d_out = y.rows * y.hidden;
     struct qn_work w = {
-        .flops = product(y.rows, gates, (double)y.width + y.hidden) +
-                 product(y.rows, gates, in + y.hidden),
+        .flops =
+            products_of_lstm(&y) + product(y.rows, gates, y.hidden) + in.flops,
         .bytes = bytes_of(tape_of_lstm(&y) + params_of_lstm(l) + d_out +
-                          states + 2 * changed + d_x),
+                          states + 2 * changed + in.floats),
     };
     name_lstm(&y, &w);
     return w;

@@ -85,6 +85,9 @@ static struct qn_lstm as_op(const struct qn_layer_run *run)
         .c0 = qn_tensor_part(run->state, 0, state),
         .h0 = qn_tensor_part(run->state, state, state),
         .n_real = run->n_real,
+        .n_symbols = run->symbols.n,
+        .table = run->symbols.table,
+        .ids = run->symbols.ids,
         .cells = run->cells,
         .saved = qn_tensor_part(run->saved, 0, gates),
         .hiddens = qn_tensor_part(run->saved, gates, symbols * hidden)};
@@ -106,7 +109,8 @@ static void lstm_backward(const struct qn_layer_run *run)
                                 .d_weight_hh = run->grads[WEIGHT_HH],
                                 .d_bias = run->grads[BIAS],
                                 .d_x = run->d_x,
-                                .add_x = run->add_x};
+                                .add_x = run->add_x,
+                                .d_table = run->symbols.d_table};
     run->be->ops->lstm_grad(run->be, &op, &grad);
 }
 
@@ -136,6 +140,7 @@ static size_t lstm_workspace(const struct qn_layer_run *run)
 }
 
 const struct qn_layer_ops qn_layer_lstm = {
+    .looks_up = true,
     .params = lstm_params,
     .history = lstm_history,
     .state = lstm_state,

@@ -78,12 +78,6 @@ static void set_counts(struct layer_data *data)
     count[LAYER_D_C0] = batch * hidden;
 }
 
-int32_t layer_symbol(const struct layer_shape *s, int b, int t)
-{
-    uint64_t mixed = qn_mix64((uint64_t)(b * 10007 + t));
-    return (int32_t)(mixed % (uint64_t)(s->n_symbols + 1)) - 1;
-}
-
 /* The rows of x, but not those of its history, from the table. */
 static void look_up(struct layer_data *data)
 {
@@ -92,12 +86,9 @@ static void look_up(struct layer_data *data)
     for (int b = 0; s->n_symbols > 0 && b < s->batch; b++)
         for (int t = 0; t < s->steps; t++) {
             size_t row = (size_t)((b + 1) * (s->window - 1) + b * s->steps + t);
-            int32_t id = layer_symbol(s, b, t);
-            float *x = data->array[LAYER_X] + row * in;
-            memset(x, 0, in * sizeof *x);
-            if (id >= 0)
-                memcpy(x, data->array[LAYER_TABLE] + (size_t)id * in,
-                       in * sizeof *x);
+            place_looked_up(data->array[LAYER_X] + row * in,
+                            data->array[LAYER_TABLE],
+                            place_symbol(s->n_symbols, b, t), s->in);
         }
 }
 
@@ -227,18 +218,6 @@ static void put_norm(struct qn_backend *be, const struct layer_data *d,
     l->norm.raw = put(be, d, LAYER_SAVED);
 }
 
-static struct qn_tensor put_symbols(struct qn_backend *be,
-                                    const struct layer_shape *s)
-{
-    size_t n = (size_t)s->batch * (size_t)s->steps;
-    int32_t *ids = qn_xcalloc(n, sizeof *ids);
-    for (size_t i = 0; i < n; i++)
-        ids[i] = layer_symbol(s, (int)i / s->steps, (int)i % s->steps);
-    struct qn_tensor t = place_tensor(be, ids, n);
-    free(ids);
-    return t;
-}
-
 static struct qn_qrnn put_layer(struct qn_backend *be,
                                 const struct layer_data *d)
 {
@@ -266,7 +245,7 @@ static struct qn_qrnn put_layer(struct qn_backend *be,
     if (s->n_symbols > 0) {
         l.n_symbols = s->n_symbols;
         l.table = put(be, d, LAYER_TABLE);
-        l.ids = put_symbols(be, s);
+        l.ids = place_symbols(be, s->n_symbols, s->batch, s->steps);
     }
     if (s->keep)
         l.zoneout_keep = put(be, d, LAYER_KEEP);

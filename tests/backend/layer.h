@@ -63,9 +63,6 @@ struct layer_data {
     size_t count[LAYER_N_ARRAYS];
 };
 
-/* The symbol of a row of x, when that is an embedding; some are negative. */
-int32_t layer_symbol(const struct layer_shape *s, int b, int t);
-
 /* Inputs are seeded normal numbers, weights small enough for gates that are not
  * all at their ends; outputs are zero. With n_real, rows of x and d_out that
  * are not real are NaN, and so is all that forward has to write. */

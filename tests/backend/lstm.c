@@ -5,6 +5,7 @@
  * sums over up to 3300 rows are cut into blocks and slices. What the recurrence
  * hands on is rounded anew in every step, but shrinks on its way by the gates,
  * so that errors do not pile up with the steps. */
+#include "lstm_agree.h"
 #include "lstm_layer.h"
 #include "place.h"
 #include "backend/cpu/cpu.h"
@@ -198,54 +199,6 @@ static void gradients_are_slopes(void **state)
     check_gradients(shape);
 }
 
-static void compare(const struct lstm_data *got, const struct lstm_data *want)
-{
-    const struct lstm_shape *s = &want->shape;
-    for (int i = LSTM_D_WEIGHT_IH; i < LSTM_N_ARRAYS; i++) {
-        double error =
-            qn_max_error_f(got->array[i], want->array[i], want->count[i]);
-        if (!(error <= BOUND))
-            fail_msg("%s is off by %g: B %d, T %d, D %d, H %d, drop %g, extra "
-                     "%d",
-                     lstm_array_name((enum lstm_array)i), error, s->batch,
-                     s->steps, s->in, s->hidden, s->drop, s->extra);
-    }
-}
-
-/* Have the workspace made by a first run, and fill it with NaN: an operation
- * must not count on what it finds there. */
-static void spoil_workspace(struct qn_backend *be, struct lstm_shape shape)
-{
-    struct qn_cpu *cpu = (struct qn_cpu *)be;
-    struct lstm_data *first = lstm_new(shape, 3);
-    lstm_run(be, first, true);
-    lstm_free(first);
-    memset(cpu->work, 0xff, cpu->work_count * sizeof *cpu->work);
-}
-
-/* On 1, 2 and 3 slices, with threads and without. */
-static void check_shape(struct lstm_shape shape)
-{
-    struct lstm_data *ref = lstm_new(shape, 3);
-    struct qn_backend *oracle = place_backend("ref", NULL, 1);
-    lstm_run(oracle, ref, true);
-    qn_backend_free(oracle);
-    struct qn_pool *pool = qn_pool_new(3);
-    for (int slices = 1; slices <= 3; slices++)
-        for (int threads = 0; threads <= 1; threads++) {
-            struct qn_backend *be =
-                place_backend("cpu", threads ? pool : NULL, slices);
-            struct lstm_data *cpu = lstm_new(shape, 3);
-            spoil_workspace(be, shape);
-            lstm_run(be, cpu, true);
-            compare(cpu, ref);
-            lstm_free(cpu);
-            qn_backend_free(be);
-        }
-    qn_pool_free(pool);
-    lstm_free(ref);
-}
-
 /* Batches below, at and above the slices; one step and several; vectors'
  * lengths below and above what a kernel takes at once. */
 static void small_and_odd_shapes_agree(void **state)
@@ -263,7 +216,7 @@ static void small_and_odd_shapes_agree(void **state)
                                            .hidden = widths[w][1],
                                            .drop = w == 1 ? 0.3 : 0.0,
                                            .extra = (b + t + w) % 2 * 3};
-                check_shape(shape);
+                lstm_check_slices(shape);
             }
 }
 
@@ -285,11 +238,11 @@ static void what_is_absent_or_added_to_agrees(void **state)
         shape.no_d_first = bits & 8;
         shape.no_d_last = bits & 16;
         shape.skip_x = bits & 32 ? 4 : 0;
-        check_shape(shape);
+        lstm_check_slices(shape);
     }
     struct lstm_shape shape = plain();
     shape.no_d_x = true;
-    check_shape(shape);
+    lstm_check_slices(shape);
 }
 
 /* A slice of more rows than a block holds (1600): blocks of whole sequences,
@@ -304,7 +257,7 @@ static void several_blocks_a_slice_agree(void **state)
                                    .in = 4,
                                    .hidden = 3,
                                    .extra = i % 2};
-        check_shape(shape);
+        lstm_check_slices(shape);
     }
 }
 
@@ -356,7 +309,7 @@ static void padded_sequences_agree(void **state)
                                        .no_d_last = kind == 4,
                                        .n_real = n_real};
             place_lengths(n_real, shape.batch, shape.steps, kind);
-            check_shape(shape);
+            lstm_check_slices(shape);
         }
 }
 
@@ -369,34 +322,88 @@ static void wide_padded_sequences_agree(void **state)
         struct lstm_shape shape = {
             .batch = 3, .steps = 9, .in = 4, .hidden = 65, .n_real = n_real};
         place_lengths(n_real, shape.batch, shape.steps, kind);
-        check_shape(shape);
+        lstm_check_slices(shape);
     }
+}
+
+/* Tables that are looked up and such as are not, a slice of several blocks, and
+ * both ways of the packed weight. */
+static void embeddings_agree(void **state)
+{
+    (void)state;
+    static const int shapes[][2] = {{3, 1}, {5, 4}, {4, 9}, {130, 40}};
+    static const int symbols[] = {1, 3, 20, 70};
+    int n_looked_up = 0;
+    for (int i = 0; i < 48; i++) {
+        struct lstm_shape shape = {.batch = shapes[i % 4][0],
+                                   .steps = shapes[i % 4][1],
+                                   .in = 15 + i % 3,
+                                   .hidden = 5,
+                                   .drop = i % 2 ? 0.2 : 0.0,
+                                   .history = i % 5 == 4,
+                                   .no_d_x = i % 11 == 3,
+                                   .extra = i % 7,
+                                   .n_symbols = symbols[i / 4 % 4]};
+        n_looked_up += lstm_looks_up(&shape, 2);
+        lstm_check_slices(shape);
+    }
+    assert_true(n_looked_up >= 12 && n_looked_up <= 36);
+}
+
+/* Only whole sequences of an embedding are looked up: not padded ones, nor
+ * those that are fewer than slices. */
+static void what_cannot_be_looked_up_agrees(void **state)
+{
+    (void)state;
+    int n_real[4];
+    struct lstm_shape shape = {
+        .batch = 4, .steps = 9, .in = 20, .hidden = 5, .n_symbols = 4};
+    assert_true(lstm_looks_up(&shape, 2));
+    place_lengths(n_real, shape.batch, shape.steps, 3);
+    shape.n_real = n_real;
+    assert_false(lstm_looks_up(&shape, 2));
+    lstm_check_slices(shape);
+    shape.n_real = NULL;
+    shape.batch = 1;
+    shape.steps = 30;
+    assert_false(lstm_looks_up(&shape, 2));
+    lstm_check_slices(shape);
+}
+
+/* On 1 to 4 threads, bit for bit what one of them alone makes of 3 slices. */
+static void check_threads(struct lstm_shape shape)
+{
+    struct lstm_data *first = lstm_new(shape, 5);
+    struct qn_backend *be = place_backend("cpu", NULL, 3);
+    lstm_run(be, first, true);
+    qn_backend_free(be);
+    for (int threads = 1; threads <= 4; threads *= 2) {
+        struct qn_pool *pool = qn_pool_new(threads);
+        struct lstm_data *again = lstm_new(shape, 5);
+        be = place_backend("cpu", pool, 3);
+        lstm_run(be, again, true);
+        for (int i = 0; i < LSTM_N_ARRAYS; i++)
+            assert_memory_equal(again->array[i], first->array[i],
+                                first->count[i] * sizeof(float));
+        qn_backend_free(be);
+        lstm_free(again);
+        qn_pool_free(pool);
+    }
+    lstm_free(first);
 }
 
 static void results_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    static const int threads[] = {1, 2, 4};
-    for (int batch = 2; batch <= 10; batch += 8) {
-        struct lstm_shape shape = {
-            .batch = batch, .steps = 90, .in = 17, .hidden = 33, .drop = 0.25};
-        struct lstm_data *first = lstm_new(shape, 5);
-        struct qn_backend *be = place_backend("cpu", NULL, 3);
-        lstm_run(be, first, true);
-        qn_backend_free(be);
-        for (int k = 0; k < 3; k++) {
-            struct qn_pool *pool = qn_pool_new(threads[k]);
-            struct lstm_data *again = lstm_new(shape, 5);
-            be = place_backend("cpu", pool, 3);
-            lstm_run(be, again, true);
-            for (int i = 0; i < LSTM_N_ARRAYS; i++)
-                assert_memory_equal(again->array[i], first->array[i],
-                                    first->count[i] * sizeof(float));
-            qn_backend_free(be);
-            lstm_free(again);
-            qn_pool_free(pool);
-        }
-        lstm_free(first);
+    for (int i = 0; i < 4; i++) {
+        struct lstm_shape shape = {.batch = i % 2 ? 10 : 2,
+                                   .steps = 90,
+                                   .in = 17,
+                                   .hidden = 33,
+                                   .drop = 0.25,
+                                   .n_symbols = i / 2 * 30};
+        assert_int_equal(lstm_looks_up(&shape, 3), i == 3);
+        check_threads(shape);
     }
 }
 
@@ -553,6 +560,8 @@ int main(void)
         cmocka_unit_test(long_sums_of_the_bias_gradient_stay_exact),
         cmocka_unit_test(padded_sequences_agree),
         cmocka_unit_test(wide_padded_sequences_agree),
+        cmocka_unit_test(embeddings_agree),
+        cmocka_unit_test(what_cannot_be_looked_up_agrees),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(segments_in_a_row_are_one_long_pass),
         cmocka_unit_test(the_workspace_is_counted_and_kept),

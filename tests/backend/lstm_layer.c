@@ -30,6 +30,8 @@ static const char *const names[LSTM_N_ARRAYS] = {
     [LSTM_SAVED] = "saved",
     [LSTM_D_H0] = "d_h0",
     [LSTM_D_C0] = "d_c0",
+    [LSTM_TABLE] = "table",
+    [LSTM_D_TABLE] = "d_table",
 };
 
 const char *lstm_array_name(enum lstm_array which)
@@ -64,6 +66,8 @@ static void set_counts(struct lstm_data *data)
         [LSTM_SAVED] = rows * 4 * hidden,
         [LSTM_D_H0] = state,
         [LSTM_D_C0] = state,
+        [LSTM_TABLE] = (size_t)s->n_symbols * in,
+        [LSTM_D_TABLE] = (size_t)s->n_symbols * in,
     };
     memcpy(data->count, count, sizeof count);
 }
@@ -99,6 +103,17 @@ static void spoil_masked(struct lstm_data *data)
             data->array[i][k] = NAN;
 }
 
+/* All rows of x from the table. */
+static void look_up(struct lstm_data *data)
+{
+    const struct lstm_shape *s = &data->shape;
+    float *x = data->array[LSTM_X];
+    for (int b = 0; s->n_symbols > 0 && b < s->batch; b++)
+        for (int t = 0; t < s->steps; t++, x += s->in)
+            place_looked_up(x, data->array[LSTM_TABLE],
+                            place_symbol(s->n_symbols, b, t), s->in);
+}
+
 struct lstm_data *lstm_new(struct lstm_shape shape, uint64_t seed)
 {
     struct lstm_data *data = qn_xcalloc(1, sizeof *data);
@@ -106,11 +121,12 @@ struct lstm_data *lstm_new(struct lstm_shape shape, uint64_t seed)
     set_counts(data);
     for (int i = 0; i < LSTM_N_ARRAYS; i++) {
         data->array[i] = qn_xcalloc(data->count[i], sizeof(float));
-        if (i < LSTM_OUT)
+        if (i < LSTM_OUT || i >= LSTM_TABLE)
             qn_fill_normal(data->array[i], data->count[i],
                            scale_of(&shape, (enum lstm_array)i),
                            seed * LSTM_N_ARRAYS + (uint64_t)i);
     }
+    look_up(data);
     spoil_masked(data);
     return data;
 }
@@ -179,6 +195,11 @@ static struct qn_lstm put_layer(struct qn_backend *be,
         .saved = put(be, d, LSTM_SAVED),
         .n_real = s->n_real,
     };
+    if (s->n_symbols > 0) {
+        l.n_symbols = s->n_symbols;
+        l.table = put(be, d, LSTM_TABLE);
+        l.ids = place_symbols(be, s->n_symbols, s->batch, s->steps);
+    }
     return l;
 }
 
@@ -199,6 +220,8 @@ static struct qn_lstm_grad put_grad(struct qn_backend *be,
     }
     if (!s->no_d_x)
         g.d_x = put_seq(be, d, s->in, s->history, d->array[LSTM_D_X]);
+    if (s->n_symbols > 0 && !s->no_d_x)
+        g.d_table = put(be, d, LSTM_D_TABLE);
     if (!s->no_d_first) {
         g.d_h0 = put(be, d, LSTM_D_H0);
         g.d_c0 = put(be, d, LSTM_D_C0);
@@ -217,16 +240,24 @@ static void run_back(struct qn_backend *be, struct lstm_data *d,
     take(d, LSTM_D_WEIGHT_IH, place_read(be, g.d_weight_ih));
     take(d, LSTM_D_WEIGHT_HH, place_read(be, g.d_weight_hh));
     take(d, LSTM_D_BIAS, place_read(be, g.d_bias));
-    if (g.d_x.buffer)
-        take(d, LSTM_D_X, place_read_rows(be, &d_x));
+    if (g.d_table.buffer)
+        take(d, LSTM_D_TABLE, place_read(be, g.d_table));
+    if (g.d_x.buffer) {
+        float *rows = place_read_rows(be, &d_x);
+        if (g.d_table.buffer)
+            free(rows);
+        else
+            take(d, LSTM_D_X, rows);
+    }
     if (g.d_h0.buffer) {
         take(d, LSTM_D_H0, place_read(be, g.d_h0));
         take(d, LSTM_D_C0, place_read(be, g.d_c0));
     }
-    struct qn_buffer *all[] = {
-        g.d_out.buffer,       g.d_last_h.buffer,    g.d_last_c.buffer,
-        g.d_weight_ih.buffer, g.d_weight_hh.buffer, g.d_bias.buffer,
-        g.d_x.buffer,         g.d_h0.buffer,        g.d_c0.buffer};
+    struct qn_buffer *all[] = {g.d_out.buffer,       g.d_last_h.buffer,
+                               g.d_last_c.buffer,    g.d_weight_ih.buffer,
+                               g.d_weight_hh.buffer, g.d_bias.buffer,
+                               g.d_x.buffer,         g.d_h0.buffer,
+                               g.d_c0.buffer,        g.d_table.buffer};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         place_free(be, all[i]);
 }
@@ -243,9 +274,9 @@ void lstm_run(struct qn_backend *be, struct lstm_data *d, bool back)
     if (back)
         run_back(be, d, &l);
     struct qn_buffer *all[] = {
-        l.weight_ih.buffer, l.weight_hh.buffer, l.bias.buffer, l.x.buffer,
-        l.out.buffer,       l.h0.buffer,        l.c0.buffer,   l.cells.buffer,
-        l.hiddens.buffer,   l.saved.buffer};
+        l.weight_ih.buffer, l.weight_hh.buffer, l.bias.buffer,  l.x.buffer,
+        l.out.buffer,       l.h0.buffer,        l.c0.buffer,    l.cells.buffer,
+        l.hiddens.buffer,   l.saved.buffer,     l.table.buffer, l.ids.buffer};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         place_free(be, all[i]);
 }

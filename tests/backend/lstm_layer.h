@@ -14,6 +14,7 @@ struct lstm_shape {
     int skip_x;        /* first columns of d_x that are not wanted */
     const int *n_real; /* [B], borrowed; NULL: all rows are real */
     int sample;        /* number of sequence 0 in the masks */
+    int n_symbols;     /* x is an embedding of so many; 0: it is not */
 };
 
 enum lstm_array {
@@ -31,7 +32,7 @@ enum lstm_array {
     LSTM_D_WEIGHT_IH,
     LSTM_D_WEIGHT_HH,
     LSTM_D_BIAS,
-    LSTM_D_X, /* [B, T, D] */
+    LSTM_D_X, /* [B, T, D], scratch when x is an embedding */
     /* out */
     LSTM_OUT,
     LSTM_CELLS,
@@ -39,6 +40,9 @@ enum lstm_array {
     LSTM_SAVED, /* after forward */
     LSTM_D_H0,
     LSTM_D_C0,
+    /* of an embedding */
+    LSTM_TABLE,   /* [V, D], in */
+    LSTM_D_TABLE, /* [V, D], added to */
     LSTM_N_ARRAYS
 };
 

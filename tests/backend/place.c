@@ -2,6 +2,7 @@
 #include "place.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,6 +139,33 @@ void place_lengths(int *n_real, int batch, int steps, int kind)
     const int lengths[] = {steps, 0, 1, (steps + 1) / 2, steps - 1};
     for (int b = 0; b < batch; b++)
         n_real[b] = kind < 2 ? kind * steps : lengths[(b + kind) % 5];
+}
+
+int32_t place_symbol(int n_symbols, int b, int t)
+{
+    uint64_t mixed = qn_mix64((uint64_t)(b * 10007 + t));
+    return (int32_t)(mixed % (uint64_t)(n_symbols + 1)) - 1;
+}
+
+struct qn_tensor place_symbols(struct qn_backend *be, int n_symbols, int batch,
+                               int steps)
+{
+    size_t n = (size_t)batch * (size_t)steps;
+    int32_t *ids = qn_xcalloc(n, sizeof *ids);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = place_symbol(n_symbols, (int)i / steps, (int)i % steps);
+    struct qn_tensor t = place_tensor(be, ids, n);
+    free(ids);
+    return t;
+}
+
+void place_looked_up(float *x, const float *table, int32_t symbol, int width)
+{
+    size_t bytes = (size_t)width * sizeof *x;
+    if (symbol < 0)
+        memset(x, 0, bytes);
+    else
+        memcpy(x, table + (size_t)symbol * (size_t)width, bytes);
 }
 
 void place_free(struct qn_backend *be, struct qn_buffer *buffer)

@@ -40,6 +40,15 @@ float *place_read_rows(struct qn_backend *be, const struct qn_seq *seq);
  * with another one first for each kind. */
 void place_lengths(int *n_real, int batch, int steps, int kind);
 
+/* The symbol of a row of x that is an embedding of so many; some are negative.
+ */
+int32_t place_symbol(int n_symbols, int b, int t);
+/* Those of all rows, [batch, steps]. */
+struct qn_tensor place_symbols(struct qn_backend *be, int n_symbols, int batch,
+                               int steps);
+/* The row [width] of x that it is in a table: zeros for a negative one. */
+void place_looked_up(float *x, const float *table, int32_t symbol, int width);
+
 void place_free(struct qn_backend *be, struct qn_buffer *buffer);
 
 #endif

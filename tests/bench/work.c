@@ -175,6 +175,37 @@ static void an_lstm_multiplies_its_own_output(void **state)
           "5 to 4 x 7");
 }
 
+/* W_hh meets every row as before, W_ih and the table's gradient 4 entries. */
+static void a_symbol_meets_the_lstm_once(void **state)
+{
+    (void)state;
+    struct qn_lstm l = {.hidden = 7,
+                        .weight_ih = tensor(28 * 5),
+                        .weight_hh = tensor(28 * 7),
+                        .bias = tensor(28),
+                        .x = seq(5),
+                        .out = seq(7),
+                        .h0 = tensor(14),
+                        .c0 = tensor(14),
+                        .n_symbols = 4,
+                        .table = tensor(4 * 5),
+                        .ids = tensor(6)};
+    int tape = 6 + 4 * 5 + 6 * (7 + 7 + 28);
+    int own = 2 * 6 * 28 * 7;
+    int looked_up = 2 * 4 * 28 * 5;
+    check(qn_work_lstm(&l), own + looked_up, tape + 28 * 12 + 28 + 6 * 7 + 28,
+          "5 to 4 x 7");
+    struct qn_lstm_grad g = {.d_out = seq(7),
+                             .d_weight_ih = tensor(28 * 5),
+                             .d_weight_hh = tensor(28 * 7),
+                             .d_bias = tensor(28),
+                             .d_x = seq(5),
+                             .d_table = tensor(4 * 5)};
+    check(qn_work_lstm_grad(&l, &g), 2 * (own + looked_up),
+          tape + 28 * 12 + 6 * 7 + 28 + 2 * (28 * 12 + 28) + 2 * 4 * 5,
+          "5 to 4 x 7");
+}
+
 static void a_decoder_has_two_products_on_the_way_back(void **state)
 {
     (void)state;
@@ -238,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_symbol_is_multiplied_once_for_each_tap),
         cmocka_unit_test(a_large_table_saves_nothing),
         cmocka_unit_test(an_lstm_multiplies_its_own_output),
+        cmocka_unit_test(a_symbol_meets_the_lstm_once),
         cmocka_unit_test(a_decoder_has_two_products_on_the_way_back),
         cmocka_unit_test(of_a_large_table_only_some_rows_are_met),
         cmocka_unit_test(the_rest_moves_what_it_is_given),

@@ -21,6 +21,7 @@ enum { VOCAB = 13, BATCH = 5, STEPS = 12, SEGMENTS = 6 };
  * nothing of a test, hence the file's only variable. */
 static struct {
     void (*qrnn)(struct qn_backend *be, const struct qn_qrnn *layer);
+    void (*lstm)(struct qn_backend *be, const struct qn_lstm *layer);
     int n_looked_up;
 } meter;
 
@@ -31,6 +32,15 @@ static void metered_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)
     meter.n_looked_up += be->ops->qrnn_workspace(be, layer) >
                          be->ops->qrnn_workspace(be, &multiplied);
     meter.qrnn(be, layer);
+}
+
+static void metered_lstm(struct qn_backend *be, const struct qn_lstm *layer)
+{
+    struct qn_lstm multiplied = *layer;
+    multiplied.n_symbols = 0;
+    meter.n_looked_up += be->ops->lstm_workspace(be, layer) >
+                         be->ops->lstm_workspace(be, &multiplied);
+    meter.lstm(be, layer);
 }
 
 struct trained {
@@ -49,7 +59,9 @@ static void open_model(struct trained *t, const char *backend,
     t->ops = *t->be->ops;
     if (backend[0] == 'c') {
         meter.qrnn = t->ops.qrnn;
+        meter.lstm = t->ops.lstm;
         t->ops.qrnn = metered_qrnn;
+        t->ops.lstm = metered_lstm;
         t->be->ops = &t->ops;
     }
     t->m = qn_test_model(t->be, spec, VOCAB);
@@ -160,12 +172,20 @@ static void batch_norm_trains_as_multiplied(void **state)
                   "model.dropout=0.2"));
 }
 
+static void an_lstm_trains_as_multiplied(void **state)
+{
+    (void)state;
+    check(QN_SPEC("model.cell=lstm", "model.hidden=10", "model.embed=20",
+                  "model.layers=2", "model.dropout=0.2"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_in_a_row_train_as_multiplied),
         cmocka_unit_test(windows_longer_than_a_segment_train_as_multiplied),
         cmocka_unit_test(batch_norm_trains_as_multiplied),
+        cmocka_unit_test(an_lstm_trains_as_multiplied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,9 @@ void qn_cpu_embed(struct qn_backend *be, struct qn_seq out,
 void qn_cpu_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
                        struct qn_seq d_out, struct qn_tensor ids,
                        const struct qn_dropout *dropout);
+/* Of the embedding that a layer's x is, from d_x; absent: not wanted. */
+void qn_cpu_table_grad(struct qn_backend *be, struct qn_tensor d_table,
+                       const struct qn_seq *d_x, struct qn_tensor ids);
 
 void qn_cpu_softmax_xent(struct qn_backend *be, struct qn_tensor logits,
                          struct qn_tensor targets, int vocab, float scale,

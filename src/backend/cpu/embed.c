@@ -110,3 +110,11 @@ void qn_cpu_embed_grad(struct qn_backend *be, struct qn_tensor d_table,
     struct embed_job job = open_job(cpu, &d_out, d_table, ids, dropout);
     qn_pool_run(cpu->host.pool, job.slices, grad_columns, &job);
 }
+
+void qn_cpu_table_grad(struct qn_backend *be, struct qn_tensor d_table,
+                       const struct qn_seq *d_x, struct qn_tensor ids)
+{
+    struct qn_dropout none = {.p = 0};
+    if (d_table.buffer)
+        qn_cpu_embed_grad(be, d_table, *d_x, ids, &none);
+}

@@ -329,13 +329,14 @@ static void finish_share(void *arg, int share)
 
 void qn_lookup_finish(struct qn_cpu *cpu, struct qn_lookup *l,
                       const struct qn_batch *batch, float *d_weight,
-                      float *d_table)
+                      struct qn_tensor d_table)
 {
     qn_partials_add(cpu, &l->sums, batch);
     struct share_job job = {.lookup = l,
                             .sums = l->sums.d_weight,
                             .d_weight = d_weight,
-                            .d_table = d_table,
+                            .d_table =
+                                d_table.buffer ? qn_floats(d_table) : NULL,
                             .shares = cpu->host.slices};
     qn_pool_run(cpu->host.pool, job.shares, finish_share, &job);
 }

@@ -55,10 +55,10 @@ void qn_lookup_forward(const struct qn_lookup *l, const struct qn_block *block,
 void qn_lookup_take(const struct qn_lookup *l, int slice, bool first,
                     const struct qn_block *block, float *dw, float beta,
                     float *work);
-/* After all blocks: add to the gradients of weight and table (NULL: not
+/* After all blocks: add to the gradients of weight and table (absent: not
  * wanted). */
 void qn_lookup_finish(struct qn_cpu *cpu, struct qn_lookup *l,
                       const struct qn_batch *batch, float *d_weight,
-                      float *d_table);
+                      struct qn_tensor d_table);
 
 #endif

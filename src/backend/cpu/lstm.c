@@ -8,14 +8,22 @@
 
 #include <string.h>
 
+static void forward_product(const struct qn_lstm_job *job,
+                            const struct qn_block *block, float *work)
+{
+    if (job->looks_up)
+        qn_lookup_forward(&job->lookup, block, work);
+    else
+        qn_product_forward(&job->product, block, work);
+}
+
 static void forward_products(void *arg, int slice)
 {
     const struct qn_lstm_job *job = arg;
     int n = qn_n_blocks(&job->batch, slice);
     for (int i = 0; i < n; i++) {
         struct qn_block block = qn_block_at(&job->batch, slice, i);
-        qn_product_forward(&job->product, &block,
-                           qn_lstm_task_work(job, slice));
+        forward_product(job, &block, qn_lstm_task_work(job, slice));
     }
 }
 
@@ -100,6 +108,8 @@ void qn_cpu_lstm(struct qn_backend *be, const struct qn_lstm *layer)
     if (!qn_lstm_start(cpu, &job))
         return;
     qn_lstm_pack(pool, &job);
+    if (job.looks_up)
+        qn_lookup_prepare(cpu, &job.lookup);
     if (qn_batch_by_time(&job.batch)) {
         qn_pool_run(pool, job.batch.slices, forward_products, &job);
         qn_pool_run(pool, job.batch.sequences, forward_recurrence, &job);

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/lookup.h"
 #include "backend/cpu/panels.h"
 #include "backend/cpu/partials.h"
 #include "backend/cpu/product.h"
@@ -18,21 +19,24 @@ struct qn_lstm_job {
     const struct qn_lstm *layer;
     const struct qn_lstm_grad *grad; /* backward */
     struct qn_product product;       /* of the input */
+    bool looks_up;
+    struct qn_lookup lookup; /* in place of the product, of an embedding */
     struct qn_batch batch;
     struct qn_mask mask;
     size_t hidden, outputs;    /* H, 4H */
     struct qn_partials ih, hh; /* backward; the bias is with ih */
     struct qn_panels packed;   /* W_hh^T forward, W_hh backward; without data
                                   when it is not worth it */
-    float *work;               /* [slices, task_work], partials, packed */
-    size_t product_work;       /* of a task, then its scratch: */
+    float *work;         /* [slices, task_work], partials, packed, lookup */
+    size_t product_work; /* of a task, then its scratch: */
     size_t states_work, task_work; /* dh, dc [sequences, H], db [4H] */
 };
 
 /* Shapes only: neither tensors nor work are touched. */
 struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu,
                                 const struct qn_lstm *layer);
-/* Take the layer's pointers and the workspace; false when there is none. */
+/* Take the layer's pointers and the workspace, once the job is where it stays;
+ * false when there is none. */
 bool qn_lstm_start(struct qn_cpu *cpu, struct qn_lstm_job *job);
 /* Pack W_hh for this way ('grad' set: back), where that is worth it. */
 void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job);

@@ -177,10 +177,26 @@ static void recurrent_weight_grad(const struct qn_lstm_job *job,
     qn_gemm(&product);
 }
 
+/* Of W_ih and of what it reads, from block i of a slice. */
+static void input_grads(const struct qn_lstm_job *job,
+                        const struct qn_block *block, int slice, int i)
+{
+    const struct qn_lstm_grad *g = job->grad;
+    float *work = qn_lstm_task_work(job, slice);
+    float beta = 0.0f;
+    float *dw = qn_partials_weight(&job->ih, slice, i, &beta);
+    if (job->looks_up) {
+        qn_lookup_take(&job->lookup, slice, i == 0, block, dw, beta, work);
+        return;
+    }
+    qn_product_weight_grad(&job->product, block, dw, beta, work);
+    if (g->d_x.buffer)
+        qn_product_input_grad(&job->product, block, &g->d_x, g->add_x, work);
+}
+
 static void backward_products(void *arg, int slice)
 {
     const struct qn_lstm_job *job = arg;
-    const struct qn_lstm_grad *g = job->grad;
     float *work = qn_lstm_task_work(job, slice);
     int n = qn_n_blocks(&job->batch, slice);
     for (int i = 0; i < n; i++) {
@@ -188,12 +204,8 @@ static void backward_products(void *arg, int slice)
         float beta = 0.0f;
         float *dw = qn_partials_weight(&job->hh, slice, i, &beta);
         recurrent_weight_grad(job, &block, dw, beta, work);
-        dw = qn_partials_weight(&job->ih, slice, i, &beta);
-        qn_product_weight_grad(&job->product, &block, dw, beta, work);
         bias_grad(job, &block, slice);
-        if (g->d_x.buffer)
-            qn_product_input_grad(&job->product, &block, &g->d_x, g->add_x,
-                                  work);
+        input_grads(job, &block, slice, i);
     }
 }
 
@@ -234,4 +246,9 @@ void qn_cpu_lstm_grad(struct qn_backend *be, const struct qn_lstm *layer,
     }
     qn_partials_add(cpu, &job.ih, &job.batch);
     qn_partials_add(cpu, &job.hh, &job.batch);
+    if (job.looks_up)
+        qn_lookup_finish(cpu, &job.lookup, &job.batch, job.ih.d_weight,
+                         grad->d_table);
+    else
+        qn_cpu_table_grad(be, grad->d_table, &grad->d_x, layer->ids);
 }

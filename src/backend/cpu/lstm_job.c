@@ -35,6 +35,9 @@ struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu, const struct qn_lstm *l)
     size_t rows = (size_t)qn_largest_block(&job.batch);
     size_t together =
         ((size_t)l->x.batch + (size_t)slices - 1) / (size_t)slices;
+    job.looks_up = qn_lookup_pays(&job.product, &job.batch, l->n_symbols);
+    if (job.looks_up)
+        job.lookup = qn_lookup_of(&job.product, l->n_symbols, slices);
     job.product_work = qn_lines(rows * (in > hidden ? in : hidden));
     job.states_work = qn_lines(together * hidden);
     job.task_work =
@@ -64,19 +67,29 @@ static struct qn_panels panels_of(const struct qn_lstm_job *job, bool forward)
     return packed;
 }
 
+/* For both ways, of which one is larger by its padding. */
+static size_t packed_work(const struct qn_lstm_job *job)
+{
+    if (!wants_packed(job))
+        return 0;
+    struct qn_panels forward = panels_of(job, true);
+    struct qn_panels backward = panels_of(job, false);
+    size_t a = qn_panels_size(&forward);
+    size_t b = qn_panels_size(&backward);
+    return qn_lines(a > b ? a : b);
+}
+
+/* Where what both weights' partials leave begins. */
+static size_t packed_at(const struct qn_lstm_job *job)
+{
+    return (size_t)job->batch.slices * job->task_work + all_partials_work(job);
+}
+
 /* Floats for both ways of this layer. */
 static size_t job_work(const struct qn_lstm_job *job)
 {
-    size_t packed = 0;
-    if (wants_packed(job)) {
-        struct qn_panels forward = panels_of(job, true);
-        struct qn_panels backward = panels_of(job, false);
-        size_t a = qn_panels_size(&forward);
-        size_t b = qn_panels_size(&backward);
-        packed = a > b ? a : b;
-    }
-    return (size_t)job->batch.slices * job->task_work + all_partials_work(job) +
-           packed;
+    return packed_at(job) + packed_work(job) +
+           (job->looks_up ? qn_lookup_work(&job->lookup) : 0);
 }
 
 size_t qn_cpu_lstm_workspace(struct qn_backend *be, const struct qn_lstm *l)
@@ -91,7 +104,15 @@ bool qn_lstm_start(struct qn_cpu *cpu, struct qn_lstm_job *job)
     job->product.bias = qn_floats(job->layer->bias);
     job->product.y = qn_floats(job->layer->saved);
     job->work = qn_cpu_work(cpu, job_work(job));
-    return job->work;
+    if (!job->work)
+        return false;
+    if (job->looks_up) {
+        job->lookup.table = qn_floats(job->layer->table);
+        job->lookup.ids = qn_ids(job->layer->ids);
+        qn_lookup_open(&job->lookup, &job->product,
+                       job->work + packed_at(job) + packed_work(job));
+    }
+    return true;
 }
 
 float *qn_lstm_task_work(const struct qn_lstm_job *job, int task)
@@ -182,8 +203,7 @@ void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job)
     if (!wants_packed(job))
         return;
     job->packed = panels_of(job, job->grad == NULL);
-    job->packed.data =
-        qn_lstm_task_work(job, job->batch.slices) + all_partials_work(job);
+    job->packed.data = job->work + packed_at(job);
     qn_pool_run(pool, job->batch.slices, pack_slice, job);
 }
 

@@ -268,14 +268,12 @@ static void backward(struct qn_pool *pool, struct qn_qrnn_job *job)
 static void embedding_grad(struct qn_cpu *cpu, struct qn_qrnn_job *job)
 {
     const struct qn_qrnn_grad *g = job->grad;
-    struct qn_dropout none = {.p = 0};
-    bool wanted = g->d_table.buffer;
     if (job->looks_up)
         qn_lookup_finish(cpu, &job->lookup, &job->batch, job->partials.d_weight,
-                         wanted ? qn_floats(g->d_table) : NULL);
-    else if (wanted)
-        qn_cpu_embed_grad(&cpu->host.base, g->d_table, g->d_x, job->layer->ids,
-                          &none);
+                         g->d_table);
+    else
+        qn_cpu_table_grad(&cpu->host.base, g->d_table, &g->d_x,
+                          job->layer->ids);
 }
 
 void qn_cpu_qrnn_grad(struct qn_backend *be, const struct qn_qrnn *layer,
