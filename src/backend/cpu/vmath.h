@@ -13,11 +13,11 @@
 
 /* e^x = 2^n e^r with |r| <= ln(2)/2. */
 struct qn_vexp {
-    float em1;        /* e^r - 1, to full relative precision */
-    float half, rest; /* 2^n = half * rest, neither of them denormal */
+    float em1; /* e^r - 1, to full relative precision */
+    int32_t n;
 };
 
-/* 2^n for whole -126 <= n <= 127. */
+/* 2^n for whole -126 <= n <= 127; of another one, any number. */
 static inline float qn_vpow2(int32_t n)
 {
     uint32_t bits = (uint32_t)(n + 127) << 23;
@@ -26,19 +26,16 @@ static inline float qn_vpow2(int32_t n)
     return y;
 }
 
-/* -104 <= x <= 89, or NaN: then em1 is NaN and the powers are of no account.
- */
+/* -104 <= x <= 89, or NaN: then em1 is NaN and n of no account. */
 static inline struct qn_vexp qn_vexp_split(float x)
 {
     /* Adding 1.5 * 2^23 rounds to a whole number, found in the low bits. */
     const float shift = 12582912.0f;
+    const int32_t shift_bits = 0x4b400000;
     float shifted = x * 1.44269504f + shift;
     float n = shifted - shift;
-    uint32_t bits;
+    int32_t bits;
     memcpy(&bits, &shifted, sizeof bits);
-    /* Masked, so that whatever a NaN holds stays in the range of a power. */
-    int32_t whole = (int32_t)((bits + 256u) & 511u) - 256;
-    int32_t lower = whole >> 1;
 
     /* ln 2 in two parts; the product with the first is exact. */
     float r = x - n * 0.693359375f + n * 2.12194440e-4f;
@@ -47,17 +44,22 @@ static inline struct qn_vexp qn_vexp_split(float x)
     q = q * r + 4.1666554e-2f;
     q = q * r + 1.66665766e-1f;
     q = q * r + 0.5f;
-    struct qn_vexp e = {r + r * r * q, qn_vpow2(lower),
-                        qn_vpow2(whole - lower)};
+    struct qn_vexp e = {r + r * r * q, bits - shift_bits};
     return e;
+}
+
+/* For x <= 89. The power by halves, since 2^n may be denormal. */
+static inline float qn_vexp_below(float x)
+{
+    x = x < -104.0f ? -104.0f : x;
+    struct qn_vexp e = qn_vexp_split(x);
+    int32_t half = e.n >> 1;
+    return (1.0f + e.em1) * qn_vpow2(half) * qn_vpow2(e.n - half);
 }
 
 static inline float qn_vexp(float x)
 {
-    x = x > 89.0f ? 89.0f : x;
-    x = x < -104.0f ? -104.0f : x;
-    struct qn_vexp e = qn_vexp_split(x);
-    return (1.0f + e.em1) * e.half * e.rest;
+    return qn_vexp_below(x > 89.0f ? 89.0f : x);
 }
 
 /* e^x - 1 for x <= 80. */
@@ -65,14 +67,14 @@ static inline float qn_vexpm1(float x)
 {
     x = x < -80.0f ? -80.0f : x;
     struct qn_vexp e = qn_vexp_split(x);
-    float power = e.half * e.rest;
+    float power = qn_vpow2(e.n);
     return power * e.em1 + (power - 1.0f);
 }
 
 /* By e^-|x|, which cannot overflow. */
 static inline float qn_vsigmoid(float x)
 {
-    float e = qn_vexp(-fabsf(x));
+    float e = qn_vexp_below(-fabsf(x));
     float y = 1.0f / (1.0f + e);
     return x < 0.0f ? e * y : y;
 }
