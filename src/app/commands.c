@@ -25,6 +25,20 @@ static const char *const bench_keys[] = {
     "threads",      "batch",  "seq",   "task",  "data.vocab_size",
     "data.vectors", "model.", "loss.", "optim", NULL};
 
+static const char bench_more[] =
+    "--only takes one of these, of ptb-char/drelu-4x250 or what -p names:\n"
+    "  train    that; without -p ptb-char/drelu-2x250, -4x250 and -4x500\n"
+    "  ops      every operation of a step, beside product and memory\n"
+    "  steps    16,384 symbols a step, as 512 x 32 to 4 x 4,096\n"
+    "  batch    1, 2, 4 to 512 streams, and one symbol of one stream\n"
+    "  layers   1 to 8 layers\n"
+    "  threads  1 to all cores\n"
+    "  lstm     QRNNs beside LSTMs of equal size\n"
+    "  all      all of these, some minutes\n"
+    "STEPS are those of each network: 5, or 6 in two rounds where one is "
+    "varied.\n"
+    "Ctrl-C ends it with what was measured until then.\n";
+
 const struct qn_app_command qn_commands[] = {
     {.name = "",
      .usage = "[-p PRESET] [KEY=VALUE...]",
@@ -150,6 +164,7 @@ const struct qn_app_command qn_commands[] = {
     {.name = "bench",
      .usage = "[--only WHAT] [-p PRESET] [KEY=VALUE...] [STEPS]",
      .help = "measure training speed against the machine's own product",
+     .more = bench_more,
      .run = qn_cmd_bench,
      .keys = bench_keys,
      .options = BIT(QN_OPT_ONLY) | BIT(QN_OPT_PRESET),

@@ -12,6 +12,7 @@ struct qn_app_command {
     const char *lead;  /* what may stand before the name, NULL = nothing */
     const char *usage; /* what follows the name */
     const char *help;  /* one line */
+    const char *more;  /* lines below it in --help, NULL = none */
     int (*run)(const struct qn_args *args); /* the exit status */
     unsigned options; /* bits 1u << enum qn_option, the global ones apart */
     bool settings;    /* takes KEY=VALUE */

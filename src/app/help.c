@@ -207,7 +207,11 @@ int qn_help_command(const struct qn_app_command *c)
         return qn_help_program();
     }
     add_usage(&s, c);
-    qn_str_addf(&s, "\n%s\n\nOptions:\n", c->help);
+    qn_str_addf(&s, "\n%s\n", c->help);
+    if (c->more != NULL) {
+        qn_str_addf(&s, "\n%s", c->more);
+    }
+    qn_str_add(&s, "\nOptions:\n");
     add_options(&s, c->options | EVERYWHERE);
     if (c->settings) {
         qn_str_add(&s, "\n");
