@@ -66,22 +66,34 @@ static void add_shape(struct qn_json *j, const struct qn_shape *s)
     qn_json_kint(j, "threads", s->spec.threads);
 }
 
+static void add_versus(struct qn_json *j, const struct qn_shapes *shapes, int i)
+{
+    double times = qn_versus_times(shapes, i);
+    if (times > 0) {
+        qn_json_kdouble(j, "times_lstm", times);
+    }
+    qn_json_kdouble(j, "paper", qn_versus_paper(i));
+}
+
 static void add_shapes(struct qn_json *j, const struct qn_shapes *shapes,
                        enum qn_bench_part part)
 {
     qn_json_key(j, qn_bench_part_name(part));
     qn_json_array(j);
     for (int i = 0; i < shapes->n; i++) {
+        if (shapes->list[i].tokens_per_s == 0) {
+            continue; /* stopped before */
+        }
         qn_json_object(j);
         add_shape(j, &shapes->list[i]);
         if (part == QN_BENCH_LSTM && qn_versus_paper(i) > 0) {
-            qn_json_kdouble(j, "times_lstm", qn_versus_times(shapes, i));
-            qn_json_kdouble(j, "paper", qn_versus_paper(i));
+            add_versus(j, shapes, i);
         }
         qn_json_end_object(j);
     }
     qn_json_end_array(j);
-    if (part == QN_BENCH_STEPS) {
+    bool whole = qn_shapes_measured(shapes->list, shapes->n) == shapes->n;
+    if (part == QN_BENCH_STEPS && whole) {
         struct qn_range range = qn_shapes_range(shapes->list, shapes->n);
         qn_json_kdouble(j, "steps_range", range.speed);
         qn_json_kdouble(j, "steps_ratio_range", range.ratio);

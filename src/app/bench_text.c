@@ -100,7 +100,11 @@ static void print_shape(struct qn_out *out, const struct qn_shapes *shapes,
     char label[300];
     char beside[64] = "", step[32], product[32];
     name_shape(s, part, label, sizeof label);
-    if (part == QN_BENCH_LSTM && qn_versus_paper(i) > 0) {
+    if (s->tokens_per_s == 0) {
+        return; /* stopped before */
+    }
+    if (part == QN_BENCH_LSTM && qn_versus_paper(i) > 0 &&
+        qn_versus_times(shapes, i) > 0) {
         (void)snprintf(beside, sizeof beside, "%7.2f%6.1f",
                        qn_versus_times(shapes, i), qn_versus_paper(i));
     }
@@ -145,7 +149,8 @@ static void print_shapes(struct qn_out *out, const struct qn_bench_results *r,
         print_shape(out, shapes, i, part);
     }
     explain_ratio(out, shapes->list, shapes->n);
-    if (part == QN_BENCH_STEPS) {
+    bool whole = qn_shapes_measured(shapes->list, shapes->n) == shapes->n;
+    if (part == QN_BENCH_STEPS && whole) {
         struct qn_range range = qn_shapes_range(shapes->list, shapes->n);
         (void)qn_out_linef(
             out, "(max - min) / max: %.1f %% of tokens/s, %.1f %% of the ratio",

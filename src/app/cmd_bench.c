@@ -4,6 +4,7 @@
 
 #include "app/bench_report.h"
 #include "app/context.h"
+#include "app/interrupt.h"
 #include "app/out.h"
 #include "base/str.h"
 #include "bench/versus_lstm.h"
@@ -15,6 +16,7 @@
 /* Of which all but train are, unless -p names another. */
 #define USUAL_PRESET "ptb-char/drelu-4x250"
 #define STEPS 5
+#define MOST_STEPS 1000000
 /* Of each shape of a list that is gone through twice, since the neighbours on
  * the machine come and go. */
 #define SWEEP_ROUNDS 2
@@ -49,6 +51,14 @@ static struct qn_bench_source source_of(const struct wish *w,
 
 #define ALL QN_N_BENCH_PARTS /* its place among the names */
 
+static void name_parts(const char *names[ALL + 1])
+{
+    for (int i = 0; i < ALL; i++) {
+        names[i] = qn_bench_part_name((enum qn_bench_part)i);
+    }
+    names[ALL] = "all";
+}
+
 static enum qn_status no_part(const char *only, const char *const *names,
                               struct qn_err *err)
 {
@@ -68,10 +78,7 @@ static enum qn_status no_part(const char *only, const char *const *names,
 static enum qn_status read_only(struct wish *w, struct qn_err *err)
 {
     const char *names[ALL + 1];
-    for (int i = 0; i < ALL; i++) {
-        names[i] = qn_bench_part_name((enum qn_bench_part)i);
-    }
-    names[ALL] = "all";
+    name_parts(names);
     const char *only = w->args->option[QN_OPT_ONLY];
     only = only != NULL ? only : names[QN_BENCH_TRAIN];
     bool known = false;
@@ -103,6 +110,36 @@ static enum qn_status check_settings(const struct qn_args *args,
     return QN_OK;
 }
 
+/* What was meant for an option, and has no other place. */
+static const char *option_for(const char *word)
+{
+    const char *names[ALL + 1];
+    name_parts(names);
+    for (int i = 0; i <= ALL; i++) {
+        if (qn_str_eq(word, names[i])) {
+            return "; --only takes what to measure";
+        }
+    }
+    for (int i = 0; i < qn_n_presets(); i++) {
+        if (qn_str_eq(word, qn_preset_at(i)->name)) {
+            return "; -p takes a preset";
+        }
+    }
+    return "";
+}
+
+static enum qn_status read_steps(struct wish *w, const char *text,
+                                 struct qn_err *err)
+{
+    if (qn_parse_int(text, &w->steps) && w->steps >= 1 &&
+        w->steps <= MOST_STEPS) {
+        return QN_OK;
+    }
+    return qn_fail(err, QN_EUSAGE,
+                   "STEPS is '%s', must be a whole number from 1 to %d%s", text,
+                   MOST_STEPS, option_for(text));
+}
+
 static enum qn_status understand(struct wish *w, const struct qn_args *args,
                                  struct qn_err *err)
 {
@@ -111,10 +148,8 @@ static enum qn_status understand(struct wish *w, const struct qn_args *args,
     if (status == QN_OK) {
         status = check_settings(args, err);
     }
-    if (status == QN_OK && args->n_words > 0 &&
-        (!qn_parse_int(args->words[0], &w->steps) || w->steps < 1)) {
-        return qn_fail(err, QN_EUSAGE, "steps is '%s', must be 1 or more",
-                       args->words[0]);
+    if (status == QN_OK && args->n_words > 0) {
+        status = read_steps(w, args->words[0], err);
     }
     return status;
 }
@@ -195,13 +230,25 @@ static enum qn_status measure_part(const struct wish *w,
     return qn_measure_shapes(env, shapes->list, shapes->n, &turns, err);
 }
 
-/* On a terminal, which shows nothing else for minutes: where it is, on a line
- * that the next one replaces. */
-static void show_progress(void *part, int64_t done, int64_t all)
+/* A terminal shows nothing else for minutes: there, where it is, on a line that
+ * the next one replaces. */
+static bool go_on(void *part, int64_t done, int64_t all)
 {
-    (void)fprintf(stderr, "\r%s: %lld of %lld",
-                  qn_bench_part_name(*(enum qn_bench_part *)part),
-                  (long long)done + 1, (long long)all);
+    if (isatty(STDERR_FILENO)) {
+        (void)fprintf(stderr, "\r%s: %lld of %lld",
+                      qn_bench_part_name(*(enum qn_bench_part *)part),
+                      (long long)done + 1, (long long)all);
+    }
+    return !qn_interrupted();
+}
+
+static bool has_figures(const struct qn_bench_results *r,
+                        enum qn_bench_part part)
+{
+    const struct qn_shapes *shapes = &r->shapes[part];
+    return part == QN_BENCH_OPS
+               ? r->ops.n_rows > 0
+               : qn_shapes_measured(shapes->list, shapes->n) > 0;
 }
 
 static enum qn_status measure(const struct wish *w,
@@ -209,14 +256,15 @@ static enum qn_status measure(const struct wish *w,
                               enum qn_bench_part part,
                               struct qn_bench_results *r, struct qn_err *err)
 {
-    struct qn_bench_env told = *env;
-    if (!isatty(STDERR_FILENO)) {
-        return measure_part(w, env, part, r, err);
+    struct qn_bench_env asked = *env;
+    asked.go_on = go_on;
+    asked.go_on_arg = &part;
+    enum qn_status status = measure_part(w, &asked, part, r, err);
+    bool known = status == QN_OK || status == QN_ESTOPPED;
+    r->done[part] = known && has_figures(r, part);
+    if (isatty(STDERR_FILENO)) {
+        (void)fprintf(stderr, "\r%*s\r", SCREEN_WIDTH / 2, "");
     }
-    told.tell = show_progress;
-    told.tell_arg = &part;
-    enum qn_status status = measure_part(w, &told, part, r, err);
-    (void)fprintf(stderr, "\r%*s\r", SCREEN_WIDTH / 2, "");
     return status;
 }
 
@@ -259,14 +307,13 @@ static enum qn_status bench(const struct wish *w,
             continue;
         }
         status = measure(w, env, part, r, err);
-        r->done[part] = status == QN_OK;
         if (r->done[part] && !w->json) {
             (void)(first || qn_out_line(out, ""));
             qn_bench_text(out, r, part);
         }
         first = false;
     }
-    if (status == QN_OK && w->json) {
+    if ((status == QN_OK || status == QN_ESTOPPED) && w->json) {
         qn_bench_json(out, r);
     }
     return status;
@@ -283,6 +330,7 @@ int qn_cmd_bench(const struct qn_args *args)
     struct qn_context c;
     struct qn_out out = {.failed = false};
     qn_context_init(&c, args);
+    qn_interrupt_catch();
     struct qn_bench_env env = {.pool = c.env.pool, .backend = c.env.backend};
     struct qn_bench_results results = {.threads = qn_pool_size(env.pool)};
     status = bench(&wish, &env, &results, &out, &err);

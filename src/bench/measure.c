@@ -32,11 +32,13 @@ struct measurement {
     struct qn_err *err;
 };
 
-void qn_bench_tell(const struct qn_bench_env *env, int64_t done, int64_t all)
+enum qn_status qn_bench_go_on(const struct qn_bench_env *env, int64_t done,
+                              int64_t all, struct qn_err *err)
 {
-    if (env->tell != NULL) {
-        env->tell(env->tell_arg, done, all);
+    if (env->go_on != NULL && !env->go_on(env->go_on_arg, done, all)) {
+        return qn_fail(err, QN_ESTOPPED, "stopped on request");
     }
+    return QN_OK;
 }
 
 enum qn_status qn_shape_say(const struct qn_shape *shape, enum qn_status status,
@@ -114,6 +116,22 @@ static enum qn_status set_up(struct measurement *m, struct subject *s,
     return qn_shape_say(shape, status, m->err);
 }
 
+static enum qn_status take_turn(struct measurement *m, struct subject *s,
+                                const struct qn_shape *shape, double product)
+{
+    double seconds = 0;
+    enum qn_status status = qn_bench_go_on(m->env, m->done++, m->all, m->err);
+    if (status != QN_OK) {
+        return status;
+    }
+    status = qn_shape_say(shape, run_stretch(s, &seconds, m->err), m->err);
+    if (status == QN_OK) {
+        qn_times_add(&s->step, seconds);
+        qn_times_add(&s->product, product);
+    }
+    return status;
+}
+
 /* The product, then a stretch of each of n subjects; 'turns' times. */
 static enum qn_status take_turns(struct measurement *m, struct subject *s,
                                  const struct qn_shape *shapes, int n,
@@ -124,12 +142,7 @@ static enum qn_status take_turns(struct measurement *m, struct subject *s,
     for (int64_t turn = 0; turn < turns && status == QN_OK; turn++) {
         double product = qn_product_run(&m->product, pool);
         for (int i = 0; i < n && status == QN_OK; i++) {
-            double seconds = 0;
-            qn_bench_tell(m->env, m->done++, m->all);
-            status = qn_shape_say(&shapes[i],
-                                  run_stretch(&s[i], &seconds, m->err), m->err);
-            qn_times_add(&s[i].step, seconds);
-            qn_times_add(&s[i].product, product);
+            status = take_turn(m, &s[i], &shapes[i], product);
         }
     }
     return status;
@@ -144,7 +157,8 @@ static enum qn_status visit(struct measurement *m, struct subject *s,
     struct qn_pool *pool = workers > 0 ? own : m->env->pool;
     enum qn_status status = QN_OK;
     for (int i = 0; i < n && status == QN_OK; i++) {
-        status = set_up(m, &s[i], &shapes[i], pool);
+        status = qn_bench_go_on(m->env, m->done, m->all, m->err);
+        status = status == QN_OK ? set_up(m, &s[i], &shapes[i], pool) : status;
     }
     if (status == QN_OK) {
         status = take_turns(m, s, shapes, n, turns, pool);
@@ -231,7 +245,8 @@ enum qn_status qn_measure_shapes(const struct qn_bench_env *env,
         status = go_through(&m, shapes, n, turns);
     }
     for (int i = 0; i < n; i++) {
-        if (status == QN_OK) {
+        bool known = status == QN_OK || status == QN_ESTOPPED;
+        if (known && m.subjects[i].step.n > 0) {
             qn_shape_conclude(&shapes[i], &m.subjects[i].step,
                               &m.subjects[i].product,
                               qn_product_flops(&m.product));
@@ -242,6 +257,15 @@ enum qn_status qn_measure_shapes(const struct qn_bench_env *env,
     qn_product_fini(&m.product);
     free(m.subjects);
     return status;
+}
+
+int qn_shapes_measured(const struct qn_shape *shapes, int n)
+{
+    int measured = 0;
+    for (int i = 0; i < n; i++) {
+        measured += shapes[i].tokens_per_s > 0;
+    }
+    return measured;
 }
 
 struct qn_range qn_shapes_range(const struct qn_shape *shapes, int n)

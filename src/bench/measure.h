@@ -14,12 +14,14 @@
 struct qn_bench_env {
     struct qn_pool *pool; /* over all cores */
     const char *backend;  /* "cpu" or "ref" */
-    /* Told before each stretch that is measured, 'done' of 'all'; or NULL. */
-    void (*tell)(void *arg, int64_t done, int64_t all);
-    void *tell_arg;
+    /* Asked before each stretch that is measured, 'done' of 'all': false stops.
+     * Or NULL. */
+    bool (*go_on)(void *arg, int64_t done, int64_t all);
+    void *go_on_arg;
 };
 
-/* One network and what was measured of it. */
+/* One network and what was measured of it: figures are 0 until something was.
+ */
 struct qn_shape {
     const char *preset; /* where its settings come from; borrowed */
     struct qn_spec spec;
@@ -42,11 +44,13 @@ struct qn_turns {
     bool together;
 };
 
-/* Tell, if somebody wants to be told. */
-void qn_bench_tell(const struct qn_bench_env *env, int64_t done, int64_t all);
+/* Ask; QN_ESTOPPED when not. */
+enum qn_status qn_bench_go_on(const struct qn_bench_env *env, int64_t done,
+                              int64_t all, struct qn_err *err);
 
 /* The product is of the size of the largest shape. A step that takes less than
- * a tenth of a second is measured as the mean of several. */
+ * a tenth of a second is measured as the mean of several. After QN_ESTOPPED the
+ * shapes that had a turn have figures of what they had. */
 enum qn_status qn_measure_shapes(const struct qn_bench_env *env,
                                  struct qn_shape *shapes, int n,
                                  const struct qn_turns *turns,
@@ -66,6 +70,9 @@ enum qn_status qn_shape_check(const struct qn_bench_env *env,
  * sentence of a failure. Returns status. */
 enum qn_status qn_shape_say(const struct qn_shape *shape, enum qn_status status,
                             struct qn_err *err);
+
+/* Those that have figures. */
+int qn_shapes_measured(const struct qn_shape *shapes, int n);
 
 /* (max - min) / max of their tokens a second, and of their ratios, which a
  * machine that is now faster and now slower does not widen as much. */

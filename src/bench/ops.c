@@ -174,8 +174,8 @@ static enum qn_status take_turns(struct bench *b, int64_t turns,
         (void)qn_triad_run(&b->triad, b->env->pool);
     }
     for (int64_t i = 0; i < turns && status == QN_OK; i++) {
-        qn_bench_tell(b->env, i, turns);
-        status = take_turn(b, ops, err);
+        status = qn_bench_go_on(b->env, i, turns, err);
+        status = status == QN_OK ? take_turn(b, ops, err) : status;
     }
     return status;
 }
@@ -204,11 +204,12 @@ enum qn_status qn_measure_ops(const struct qn_bench_env *env,
     if (status == QN_OK) {
         status = take_turns(&b, turns, ops, err);
     }
-    if (status == QN_OK) {
+    bool stopped = status == QN_ESTOPPED;
+    if ((status == QN_OK || stopped) && ops->n_rows > 0) {
         conclude(&b, ops);
     }
     clean_up(&b);
-    return qn_shape_say(shape, status, err);
+    return stopped ? status : qn_shape_say(shape, status, err);
 }
 
 void qn_ops_free(struct qn_ops *ops)

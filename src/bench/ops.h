@@ -26,7 +26,8 @@ struct qn_ops {
 };
 
 /* Of shape->spec and ->steps; product, triad and step take turns, 'turns'
- * times. ops is to be freed in any case. */
+ * times; after QN_ESTOPPED, if n_rows > 0, of those before. ops is to be freed
+ * in any case. */
 enum qn_status qn_measure_ops(const struct qn_bench_env *env,
                               const struct qn_shape *shape, int64_t turns,
                               struct qn_ops *ops, struct qn_err *err);

@@ -31,7 +31,8 @@ enum qn_status qn_versus_shapes(const struct qn_bench_source *source,
 double qn_versus_times(const struct qn_shapes *shapes, int i)
 {
     int lstm = i / QN_VERSUS * QN_VERSUS + QN_VERSUS - 1;
-    return shapes->list[i].tokens_per_s / shapes->list[lstm].tokens_per_s;
+    double speed = shapes->list[lstm].tokens_per_s;
+    return speed > 0 ? shapes->list[i].tokens_per_s / speed : 0;
 }
 
 double qn_versus_paper(int i)

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,20 @@ static void tables_say_what_their_lines_are_of(void **state)
     free(many);
 }
 
+/* Two tables are there or under way, and minutes of others are to come. */
+static void an_interrupt_leaves_what_was_measured(void **state)
+{
+    (void)state;
+    struct child c = child_start("bench --only all " TINY_NET "9");
+    char line[200] = "";
+    while (strncmp(line, "triad: ", 7) != 0) {
+        assert_non_null(fgets(line, sizeof line, c.out));
+    }
+    assert_int_equal(kill(c.pid, SIGINT), 0);
+    assert_int_equal(child_end(&c), 1);
+    assert_int_equal(sh("grep -qx 'quern: stopped on request' .err"), 0);
+}
+
 #define WITH_SHELL(test)                                                       \
     cmocka_unit_test_setup_teardown(test, shell_setup, shell_teardown)
 
@@ -203,6 +218,7 @@ int main(void)
         WITH_SHELL(operations_add_up_to_the_step),
         WITH_SHELL(batches_are_listed_with_a_single_symbol_first),
         WITH_SHELL(tables_say_what_their_lines_are_of),
+        WITH_SHELL(an_interrupt_leaves_what_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,11 @@ static void a_command_says_what_it_lacks_or_has_too_much(void **state)
     expect("bench model.hiden=3", 2, "model.hidden");
     expect("bench steps=3", 2, "quern: steps makes no difference to bench (");
     expect("bench data.train=x", 2, "data.train makes no difference to bench");
-    expect("bench 0", 2, "steps");
+    expect("bench 0", 2,
+           "STEPS is '0', must be a whole number from 1 to 1000000\n");
+    expect("bench 99999999999999999999", 2, "from 1 to 1000000\n");
+    expect("bench demo", 2, "from 1 to 1000000; -p takes a preset\n");
+    expect("bench ops", 2, "1000000; --only takes what to measure\n");
     expect("bench -p nosuch", 2, "nosuch");
 }
 

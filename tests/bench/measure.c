@@ -117,6 +117,69 @@ static void the_range_is_of_the_fastest(void **state)
     assert_true(qn_shapes_range(shapes, 1).speed == 0);
 }
 
+/* Asked before a shape is set up and before each of its stretches. */
+struct patience {
+    int left;
+};
+
+static bool lose_patience(void *arg, int64_t done, int64_t all)
+{
+    struct patience *p = arg;
+    assert_true(done >= 0 && done < all);
+    return p->left-- > 0;
+}
+
+static void measure_until(struct qn_shape *shapes, int n, bool together,
+                          int questions)
+{
+    struct patience patience = {questions};
+    struct qn_bench_env env = {
+        .backend = "cpu", .go_on = lose_patience, .go_on_arg = &patience};
+    struct qn_turns turns = {2, 1, together};
+    struct qn_err err;
+    assert_int_equal(qn_measure_shapes(&env, shapes, n, &turns, &err),
+                     QN_ESTOPPED);
+    assert_string_equal(err.text, "stopped on request");
+    assert_int_equal(patience.left, -1);
+}
+
+static void what_had_a_turn_before_a_stop_has_figures(void **state)
+{
+    (void)state;
+    /* Questions answered yes, and the shapes that had a turn by then: one after
+     * the other, and together. */
+    static const int apart[][2] = {{0, 0}, {1, 0}, {2, 1}, {4, 1}, {5, 2}};
+    static const int turns[][2] = {{1, 0}, {2, 0}, {3, 1}, {4, 2}, {5, 2}};
+    for (int i = 0; i < 10; i++) {
+        const int *line = i < 5 ? apart[i] : turns[i - 5];
+        struct qn_shape shapes[] = {small_shape("demo", NULL),
+                                    small_shape("demo", NULL)};
+        measure_until(shapes, 2, i >= 5, line[0]);
+        assert_int_equal(qn_shapes_measured(shapes, 2), line[1]);
+        for (int k = 0; k < line[1]; k++) {
+            assert_true(shapes[k].tokens_per_s > 0 && shapes[k].ratio > 0);
+        }
+    }
+}
+
+static void operations_before_a_stop_have_figures(void **state)
+{
+    (void)state;
+    struct qn_shape s = small_shape("demo", NULL);
+    for (int questions = 0; questions < 3; questions++) {
+        struct patience patience = {questions};
+        struct qn_bench_env env = {
+            .backend = "cpu", .go_on = lose_patience, .go_on_arg = &patience};
+        struct qn_ops ops;
+        struct qn_err err;
+        assert_int_equal(qn_measure_ops(&env, &s, 9, &ops, &err), QN_ESTOPPED);
+        assert_string_equal(err.text, "stopped on request");
+        assert_int_equal(ops.n_rows > 0, questions > 0);
+        assert_int_equal(ops.shape.tokens_per_s > 0, questions > 0);
+        qn_ops_free(&ops);
+    }
+}
+
 /* Before anything of it is there, of the product neither. */
 static void a_shape_without_room_is_named(void **state)
 {
@@ -223,6 +286,8 @@ int main(void)
         cmocka_unit_test(shapes_that_take_turns_share_a_product),
         cmocka_unit_test(shapes_may_have_workers_of_their_own),
         cmocka_unit_test(the_range_is_of_the_fastest),
+        cmocka_unit_test(what_had_a_turn_before_a_stop_has_figures),
+        cmocka_unit_test(operations_before_a_stop_have_figures),
         cmocka_unit_test(a_shape_without_room_is_named),
         cmocka_unit_test(room_is_asked_for_all_that_is_measured_with),
         cmocka_unit_test(a_shape_that_diverges_is_named),
