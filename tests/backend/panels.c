@@ -38,14 +38,20 @@ static size_t pitch_of(int width)
     return (size_t)width + 3;
 }
 
+static float *spoilt(size_t count)
+{
+    float *x = qn_xcalloc(count, sizeof *x);
+    for (size_t i = 0; i < count; i++)
+        x[i] = NAN;
+    return x;
+}
+
 static struct qn_panels packed(const struct qn_kernels *kernels,
                                const struct shape *s, const float *b)
 {
     struct qn_panels p = {.kernels = kernels, .n = s->n, .k = s->k};
     size_t size = qn_panels_size(&p);
-    p.data = qn_xcalloc(size, sizeof *p.data);
-    for (size_t i = 0; i < size; i++)
-        p.data[i] = NAN; /* padding must be written, too */
+    p.data = spoilt(size); /* padding must be written, too */
     for (int part = 0; part < s->parts; part++)
         qn_panels_fill(&p, b, pitch_of(s->trans ? s->k : s->n), s->trans, part,
                        s->parts);
@@ -77,7 +83,9 @@ static void check(const struct qn_kernels *kernels, const struct shape *s)
     for (size_t i = 0; i < count; i++)
         c[i] = s->add || i % ldc >= (size_t)s->n ? 1.0f : NAN;
     struct qn_panels p = packed(kernels, s, b);
-    qn_panels_product(&p, c, ldc, a, pitch_of(s->k), s->m, s->add);
+    float *work = spoilt(qn_panels_work(&p, s->m));
+    qn_panels_product(&p, c, ldc, a, pitch_of(s->k), s->m, s->add, work);
+    free(work);
     for (int i = 0; i < s->m; i++) {
         for (int j = 0; j < s->n; j++)
             assert_true(c[(size_t)i * ldc + (size_t)j] ==
@@ -170,11 +178,13 @@ static void rows_alone(const struct qn_kernels *kernels)
     struct qn_panels p = packed(kernels, &shape, b);
     float together[M * N];
     float alone[N];
-    qn_panels_product(&p, together, N, a, K, M, false);
+    float *work = spoilt(qn_panels_work(&p, M));
+    qn_panels_product(&p, together, N, a, K, M, false, work);
     for (size_t i = 0; i < M; i++) {
-        qn_panels_product(&p, alone, N, a + i * K, K, 1, false);
+        qn_panels_product(&p, alone, N, a + i * K, K, 1, false, work);
         assert_memory_equal(alone, together + i * N, sizeof alone);
     }
+    free(work);
     free(p.data);
     free(a);
     free(b);

@@ -66,12 +66,13 @@ struct qn_adam {
     float lr, eps;
 };
 
-/* Rows of A times one panel of a packed matrix (panels.h). */
+/* Rows of A, in the order of pack_rows, times one panel of a packed matrix
+ * (panels.h). */
 struct qn_panel_product {
     float *c;           /* [m, columns at ldc] */
-    const float *a;     /* [m, k at lda] */
+    const float *a;     /* m k floats */
     const float *panel; /* [k, kernels->panel] */
-    size_t ldc, lda;
+    size_t ldc;
     int m, k;
     size_t columns; /* at most kernels->panel */
     bool add;       /* to C; else written */
@@ -81,6 +82,8 @@ struct qn_kernels {
     const char *name;
 
     size_t panel; /* columns of a panel */
+    /* A [m, k at lda]: some rows, column by column, then the next ones. */
+    void (*pack_rows)(float *to, const float *a, size_t lda, int m, int k);
     void (*panel_product)(const struct qn_panel_product *p);
 
     /* y += x; y = a + b and y = a - b, where y may be a; the sum of squares in

@@ -29,7 +29,7 @@ static void forward_products(void *arg, int slice)
 
 /* a[t] += W_hh h[t-1] for all sequences of the part. */
 static void add_recurrent(const struct qn_lstm_job *job,
-                          const struct qn_block *part, int t)
+                          const struct qn_block *part, int t, int task)
 {
     if (part->sequences == 0)
         return;
@@ -47,7 +47,7 @@ static void add_recurrent(const struct qn_lstm_job *job,
         .trans_b = true,
         .beta = 1.0f,
     };
-    qn_lstm_product(job, &product);
+    qn_lstm_product(job, &product, task);
 }
 
 static void forward_cell(const struct qn_lstm_job *job, int b, int t)
@@ -84,7 +84,7 @@ static void forward_recurrence(void *arg, int task)
     struct qn_block part = qn_lstm_recurrence(job, task);
     for (int t = 0; t < part.steps; t++) {
         struct qn_block run = qn_lstm_running(job, &part, t);
-        add_recurrent(job, &run, t);
+        add_recurrent(job, &run, t, task);
         for (int b = part.first; b < part.first + part.sequences; b++)
             if (t < qn_lstm_real_steps(job, b))
                 forward_cell(job, b, t);

@@ -69,7 +69,8 @@ struct qn_lstm_cell qn_lstm_cell(const struct qn_lstm_job *job, int b, int t);
 struct qn_drop qn_lstm_drop(const struct qn_lstm_job *job, int b, int t);
 
 /* C [m, n], or with beta 1 +=, = A [m, k] times W_hh^T forward, W_hh backward;
- * rows of both as far apart as 'p' says. */
-void qn_lstm_product(const struct qn_lstm_job *job, struct qn_gemm *p);
+ * rows of both as far apart as 'p' says. Takes the task's product_work. */
+void qn_lstm_product(const struct qn_lstm_job *job, struct qn_gemm *p,
+                     int task);
 
 #endif

@@ -43,7 +43,7 @@ static void backward_cell(const struct qn_lstm_job *job, float *dh, float *dc,
 /* dh = the gradient of h[t-1] through step t, W_hh^T da[t], for the sequences
  * of the part. */
 static void backward_recurrent(const struct qn_lstm_job *job, float *dh,
-                               const struct qn_block *part, int t)
+                               const struct qn_block *part, int t, int task)
 {
     if (part->sequences == 0)
         return;
@@ -56,7 +56,7 @@ static void backward_recurrent(const struct qn_lstm_job *job, float *dh,
         .lda = (size_t)job->batch.steps * job->outputs,
         .ldc = job->hidden,
     };
-    qn_lstm_product(job, &product);
+    qn_lstm_product(job, &product, task);
 }
 
 /* What comes straight into the last states of sequence b. */
@@ -99,7 +99,7 @@ static void backward_recurrence(void *arg, int task)
         struct qn_block run = qn_lstm_running(job, &part, t);
         float *first = dh + (size_t)(run.first - part.first) * job->hidden;
         if (t > 0 || g->d_h0.buffer)
-            backward_recurrent(job, first, &run, t);
+            backward_recurrent(job, first, &run, t, task);
     }
     for (int i = 0; i < part.sequences; i++)
         if (qn_lstm_real_steps(job, part.first + i) == 0)

@@ -10,6 +10,34 @@
  * eight steps of a small batch gain by it. */
 #define PACK_STEPS 8
 
+static bool wants_packed(const struct qn_lstm_job *job)
+{
+    return job->batch.steps >= PACK_STEPS;
+}
+
+static struct qn_panels panels_of(const struct qn_lstm_job *job, bool forward)
+{
+    int hidden = (int)job->hidden;
+    int outputs = (int)job->outputs;
+    struct qn_panels packed = {
+        .kernels = job->kernels,
+        .n = forward ? outputs : hidden,
+        .k = forward ? hidden : outputs,
+    };
+    return packed;
+}
+
+/* Of what a task multiplies: the rows of a block, or those of a step. */
+static size_t product_work(const struct qn_lstm_job *job, int together)
+{
+    size_t in = (size_t)job->layer->x.width;
+    size_t width = in > job->hidden ? in : job->hidden;
+    size_t block = (size_t)qn_largest_block(&job->batch) * width;
+    struct qn_panels back = panels_of(job, false); /* k is 4H */
+    size_t step = wants_packed(job) ? qn_panels_work(&back, together) : 0;
+    return qn_lines(block > step ? block : step);
+}
+
 struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu, const struct qn_lstm *l)
 {
     size_t hidden = (size_t)l->hidden;
@@ -32,14 +60,12 @@ struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu, const struct qn_lstm *l)
                .n_bias = 4 * hidden},
         .hh = {.slices = slices, .n_weight = 4 * hidden * hidden},
     };
-    size_t rows = (size_t)qn_largest_block(&job.batch);
-    size_t together =
-        ((size_t)l->x.batch + (size_t)slices - 1) / (size_t)slices;
+    int together = (l->x.batch + slices - 1) / slices;
     job.looks_up = qn_lookup_pays(&job.product, &job.batch, l->n_symbols);
     if (job.looks_up)
         job.lookup = qn_lookup_of(&job.product, l->n_symbols, slices);
-    job.product_work = qn_lines(rows * (in > hidden ? in : hidden));
-    job.states_work = qn_lines(together * hidden);
+    job.product_work = product_work(&job, together);
+    job.states_work = qn_lines((size_t)together * hidden);
     job.task_work =
         job.product_work + 2 * job.states_work + qn_lines(job.outputs);
     return job;
@@ -48,23 +74,6 @@ struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu, const struct qn_lstm *l)
 static size_t all_partials_work(const struct qn_lstm_job *job)
 {
     return qn_partials_work(&job->ih) + qn_partials_work(&job->hh);
-}
-
-static bool wants_packed(const struct qn_lstm_job *job)
-{
-    return job->batch.steps >= PACK_STEPS;
-}
-
-static struct qn_panels panels_of(const struct qn_lstm_job *job, bool forward)
-{
-    int hidden = (int)job->hidden;
-    int outputs = (int)job->outputs;
-    struct qn_panels packed = {
-        .kernels = job->kernels,
-        .n = forward ? outputs : hidden,
-        .k = forward ? hidden : outputs,
-    };
-    return packed;
 }
 
 /* For both ways, of which one is larger by its padding. */
@@ -207,11 +216,11 @@ void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job)
     qn_pool_run(pool, job->batch.slices, pack_slice, job);
 }
 
-void qn_lstm_product(const struct qn_lstm_job *job, struct qn_gemm *p)
+void qn_lstm_product(const struct qn_lstm_job *job, struct qn_gemm *p, int task)
 {
     if (job->packed.data) {
         qn_panels_product(&job->packed, p->c, p->ldc, p->a, p->lda, p->m,
-                          p->beta != 0.0f);
+                          p->beta != 0.0f, qn_lstm_task_work(job, task));
         return;
     }
     p->b = qn_floats(job->layer->weight_hh);

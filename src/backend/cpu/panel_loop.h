@@ -27,9 +27,24 @@ enum { QN_PANEL = 2 * QN_LANES };
 typedef float qn_lanes __attribute__((vector_size(QN_LANES * sizeof(float)),
                                       aligned(sizeof(float)), may_alias));
 
+/* One k of a tile: of A one element of each row, of B a row of the panel. */
+__attribute__((always_inline)) static inline void
+qn_tile_step(qn_lanes *left, qn_lanes *right, const float *a, const float *b,
+             const int rows)
+{
+    qn_lanes b_left = *(const qn_lanes *)b;
+    qn_lanes b_right = *(const qn_lanes *)(b + QN_LANES);
+    QN_UNROLL
+    for (int r = 0; r < rows; r++) {
+        left[r] += a[r] * b_left;
+        right[r] += a[r] * b_right;
+    }
+}
+
 /* Inlined with 'rows' constant and its loops over rows unrolled, so that the
  * tile is registers: a loop leaves it an array in memory, which gcc clears and
- * reads back there. Rows of C, far apart, are asked for before k runs. */
+ * reads back there. Four k in one round, of rows side by side, need the fewest
+ * instructions. Rows of C, far apart, are asked for before k runs. */
 __attribute__((always_inline)) static inline void
 qn_tile(const struct qn_panel_product *p, const int rows)
 {
@@ -44,16 +59,15 @@ qn_tile(const struct qn_panel_product *p, const int rows)
         __builtin_prefetch(c, 1);
         __builtin_prefetch(c + QN_PANEL - 1, 1);
     }
-    for (int i = 0; i < p->k; i++, b += QN_PANEL) {
-        qn_lanes b_left = *(const qn_lanes *)b;
-        qn_lanes b_right = *(const qn_lanes *)(b + QN_LANES);
-        QN_UNROLL
-        for (int r = 0; r < rows; r++) {
-            float x = a[(size_t)r * p->lda + (size_t)i];
-            left[r] += x * b_left;
-            right[r] += x * b_right;
-        }
+    int i = 0;
+    for (; i + 4 <= p->k; i += 4, a += 4 * rows, b += 4 * QN_PANEL) {
+        qn_tile_step(left, right, a, b, rows);
+        qn_tile_step(left, right, a + rows, b + QN_PANEL, rows);
+        qn_tile_step(left, right, a + 2 * rows, b + 2 * QN_PANEL, rows);
+        qn_tile_step(left, right, a + 3 * rows, b + 3 * QN_PANEL, rows);
     }
+    for (; i < p->k; i++, a += rows, b += QN_PANEL)
+        qn_tile_step(left, right, a, b, rows);
     QN_UNROLL
     for (int r = 0; r < rows; r++) {
         qn_lanes *c_left = (qn_lanes *)(p->c + (size_t)r * p->ldc);
@@ -110,15 +124,35 @@ static void qn_tile_narrow(const struct qn_panel_product *p)
 }
 
 /* Tiles of about equal height: a low one pays as much for reading the panel. */
+static int qn_n_tiles(int m)
+{
+    return (m + QN_TILE_ROWS - 1) / QN_TILE_ROWS;
+}
+
+/* The first row of a tile, or the end of the one before. */
+static int qn_tile_first(int m, int tile)
+{
+    return (int)((int64_t)m * tile / qn_n_tiles(m));
+}
+
+static void qn_pack_rows(float *to, const float *a, size_t lda, int m, int k)
+{
+    for (int t = 0; t < qn_n_tiles(m); t++) {
+        const float *from = a + (size_t)qn_tile_first(m, t) * lda;
+        size_t rows = (size_t)(qn_tile_first(m, t + 1) - qn_tile_first(m, t));
+        for (size_t i = 0; i < (size_t)k; i++, to += rows)
+            for (size_t r = 0; r < rows; r++)
+                to[r] = from[r * lda + i];
+    }
+}
+
 static void qn_panel_rows(const struct qn_panel_product *p)
 {
-    int64_t m = p->m;
-    int64_t tiles = (m + QN_TILE_ROWS - 1) / QN_TILE_ROWS;
-    for (int64_t i = 0; i < tiles; i++) {
-        int64_t first = m * i / tiles;
+    for (int t = 0; t < qn_n_tiles(p->m); t++) {
+        int first = qn_tile_first(p->m, t);
         struct qn_panel_product tile = *p;
-        tile.m = (int)(m * (i + 1) / tiles - first);
-        tile.a = p->a + (size_t)first * p->lda;
+        tile.m = qn_tile_first(p->m, t + 1) - first;
+        tile.a = p->a + (size_t)first * (size_t)p->k;
         tile.c = p->c + (size_t)first * p->ldc;
         if (p->columns < QN_PANEL)
             qn_tile_narrow(&tile);

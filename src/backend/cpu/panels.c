@@ -93,24 +93,31 @@ void qn_panels_fill(const struct qn_panels *p, const float *b, size_t ldb,
     }
 }
 
-void qn_panels_product(const struct qn_panels *p, float *c, size_t ldc,
-                       const float *a, size_t lda, int m, bool add)
+size_t qn_panels_work(const struct qn_panels *p, int m)
 {
-    size_t panels = n_panels(p);
-    for (int s = 0; s < n_stretches(p); s++)
-        for (size_t i = 0; i < panels; i++) {
+    return (size_t)m * (size_t)(p->k < STRETCH ? p->k : STRETCH);
+}
+
+void qn_panels_product(const struct qn_panels *p, float *c, size_t ldc,
+                       const float *a, size_t lda, int m, bool add, float *work)
+{
+    for (int s = 0; s < n_stretches(p); s++) {
+        int from = qn_split(p->k, n_stretches(p), s);
+        int end = qn_split(p->k, n_stretches(p), s + 1);
+        p->kernels->pack_rows(work, a + from, lda, m, end - from);
+        for (size_t i = 0; i < n_panels(p); i++) {
             struct panel panel = panel_at(p, s, i);
             struct qn_panel_product product = {
                 .c = c + panel.column,
-                .a = a + panel.from,
+                .a = work,
                 .panel = panel.data,
                 .ldc = ldc,
-                .lda = lda,
                 .m = m,
-                .k = panel.end - panel.from,
+                .k = end - from,
                 .columns = panel.columns,
                 .add = add || s > 0,
             };
             p->kernels->panel_product(&product);
         }
+    }
 }
