@@ -68,15 +68,15 @@ static void check_symbols(int n_symbols, struct qn_tensor table,
 }
 
 /* Of the table of those symbols; absent: not wanted. */
-static void check_table_grad(struct qn_tensor d_table, struct qn_tensor table,
+static void check_table_grad(struct qn_tensor d_table, int n_symbols,
                              const struct qn_seq *d_x, const struct qn_seq *x,
                              bool add_x)
 {
     if (!d_table.buffer)
         return;
-    QN_ASSERT(table.buffer && d_x->buffer && !add_x);
+    QN_ASSERT(n_symbols > 0 && d_x->buffer && !add_x);
     QN_ASSERT(d_x->width == x->width);
-    qn_check_tensor(d_table, table.count);
+    qn_check_tensor(d_table, (size_t)n_symbols * (size_t)x->width);
 }
 
 /* The outputs of a layer's product, G*H. */
@@ -168,7 +168,7 @@ void qn_check_qrnn_grad(const struct qn_qrnn *l, const struct qn_qrnn_grad *g)
     if (g->d_c0.buffer)
         qn_check_tensor(g->d_c0, l->c0.count);
     check_input_grad(&g->d_x, &l->x);
-    check_table_grad(g->d_table, l->table, &g->d_x, &l->x, g->add_x);
+    check_table_grad(g->d_table, l->n_symbols, &g->d_x, &l->x, g->add_x);
 }
 
 void qn_check_lstm(const struct qn_lstm *l)
@@ -213,7 +213,7 @@ void qn_check_lstm_grad(const struct qn_lstm *l, const struct qn_lstm_grad *g)
     check_if_there(g->d_h0, l->h0.count);
     check_if_there(g->d_c0, l->c0.count);
     check_input_grad(&g->d_x, &l->x);
-    check_table_grad(g->d_table, l->table, &g->d_x, &l->x, g->add_x);
+    check_table_grad(g->d_table, l->n_symbols, &g->d_x, &l->x, g->add_x);
 }
 
 void qn_check_embed(const struct qn_seq *rows, struct qn_tensor table,

@@ -27,7 +27,8 @@ static struct qn_panels panels_of(const struct qn_lstm_job *job, bool forward)
     return packed;
 }
 
-/* Of what a task multiplies: the rows of a block, or those of a step. */
+/* Of what a task multiplies: the rows of a block, or those of a step. What is
+ * looked up takes none: a window of one has no steps before the segment. */
 static size_t product_work(const struct qn_lstm_job *job, int together)
 {
     size_t in = (size_t)job->layer->x.width;
