@@ -142,7 +142,12 @@ void qn_bench_json(struct qn_out *out, const struct qn_bench_results *r)
 {
     struct qn_json j = {.comma = false};
     qn_json_object(&j);
-    qn_json_kdouble(&j, "sgemm_gflops", product_of(r));
+    if (product_of(r) > 0) { /* else stopped before */
+        qn_json_kdouble(&j, "sgemm_gflops", product_of(r));
+    }
+    if (r->stopped) {
+        qn_json_kbool(&j, "stopped", true);
+    }
     qn_json_kint(&j, "threads", r->threads);
     qn_json_kstring(&j, "blas_kernel", qn_backend_blas_kernel());
     for (int i = 0; i < QN_N_BENCH_PARTS; i++) {

@@ -313,7 +313,8 @@ static enum qn_status bench(const struct wish *w,
         }
         first = false;
     }
-    if ((status == QN_OK || status == QN_ESTOPPED) && w->json) {
+    r->stopped = status == QN_ESTOPPED;
+    if ((status == QN_OK || r->stopped) && w->json) {
         qn_bench_json(out, r);
     }
     return status;

@@ -169,9 +169,12 @@ static enum qn_status take_turns(struct bench *b, int64_t turns,
 {
     enum qn_status status = QN_OK;
     for (int i = 0; i < 2 && status == QN_OK; i++) {
-        status = qn_rig_step(&b->rig, err); /* pages come to be */
-        (void)qn_product_run(&b->product, b->env->pool);
-        (void)qn_triad_run(&b->triad, b->env->pool);
+        status = qn_bench_go_on(b->env, 0, turns, err);
+        if (status == QN_OK) {
+            status = qn_rig_step(&b->rig, err); /* pages come to be */
+            (void)qn_product_run(&b->product, b->env->pool);
+            (void)qn_triad_run(&b->triad, b->env->pool);
+        }
     }
     for (int64_t i = 0; i < turns && status == QN_OK; i++) {
         status = qn_bench_go_on(b->env, i, turns, err);
@@ -200,7 +203,10 @@ enum qn_status qn_measure_ops(const struct qn_bench_env *env,
     if (status != QN_OK) {
         return status;
     }
-    status = set_up(&b, env, shape, err);
+    status = qn_bench_go_on(env, 0, turns, err);
+    if (status == QN_OK) {
+        status = set_up(&b, env, shape, err);
+    }
     if (status == QN_OK) {
         status = take_turns(&b, turns, ops, err);
     }

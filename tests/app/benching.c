@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,7 +194,7 @@ static void tables_say_what_their_lines_are_of(void **state)
 }
 
 /* Two tables are there or under way, and minutes of others are to come. */
-static void an_interrupt_leaves_what_was_measured(void **state)
+static void an_interrupt_ends_it(void **state)
 {
     (void)state;
     struct child c = child_start("bench --only all " TINY_NET "9");
@@ -204,6 +205,31 @@ static void an_interrupt_leaves_what_was_measured(void **state)
     assert_int_equal(kill(c.pid, SIGINT), 0);
     assert_int_equal(child_end(&c), 1);
     assert_int_equal(sh("grep -qx 'quern: stopped on request' .err"), 0);
+}
+
+/* Of a million steps of each of eight networks; whether the first one has had
+ * its turn by then is the machine's. */
+static void an_interrupt_leaves_a_whole_json(void **state)
+{
+    (void)state;
+    struct child c =
+        child_start("bench --json --only layers " TINY_NET "1000000");
+    (void)sleep(2);
+    assert_int_equal(kill(c.pid, SIGINT), 0);
+    json_t *b = child_line(&c);
+    assert_int_equal(child_end(&c), 1);
+    assert_non_null(b);
+    assert_true(json_is_true(json_object_get(b, "stopped")));
+    const json_t *rows = json_object_get(b, "layers");
+    assert_true(json_array_size(rows) <= 1);
+    assert_int_equal(json_object_get(b, "sgemm_gflops") != NULL,
+                     json_array_size(rows) == 1);
+    if (json_array_size(rows) == 1) {
+        const json_t *row = json_array_get(rows, 0);
+        assert_true(number(row, "layers") == 1);
+        assert_true(number(row, "tokens_per_s") > 0);
+    }
+    json_decref(b);
 }
 
 #define WITH_SHELL(test)                                                       \
@@ -218,7 +244,8 @@ int main(void)
         WITH_SHELL(operations_add_up_to_the_step),
         WITH_SHELL(batches_are_listed_with_a_single_symbol_first),
         WITH_SHELL(tables_say_what_their_lines_are_of),
-        WITH_SHELL(an_interrupt_leaves_what_was_measured),
+        WITH_SHELL(an_interrupt_ends_it),
+        WITH_SHELL(an_interrupt_leaves_a_whole_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
