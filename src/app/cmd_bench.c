@@ -89,22 +89,50 @@ static enum qn_status read_only(struct wish *w, struct qn_err *err)
     return known ? QN_OK : no_part(only, names, err);
 }
 
+/* Does every part that is wanted set this key itself? */
+static bool is_varied(const struct wish *w, const char *key)
+{
+    static const char *const varied[QN_N_BENCH_PARTS][9] = {
+        [QN_BENCH_STEPS] = {"batch", "seq"},
+        [QN_BENCH_BATCH] = {"batch"},
+        [QN_BENCH_LAYERS] = {"model.layers"},
+        [QN_BENCH_THREADS] = {"threads"},
+        [QN_BENCH_LSTM] = {"model.layers", "model.embed", "seq", "model.hidden",
+                           "batch", "model.batch_norm", "model.cell",
+                           "model.activation"}};
+    for (int part = 0; part < QN_N_BENCH_PARTS; part++) {
+        bool own = false;
+        for (int i = 0; varied[part][i] != NULL; i++) {
+            own = own || qn_str_eq(varied[part][i], key);
+        }
+        if (w->parts[part] && !own) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A setting without effect would stand above the table as if it had one. A
  * misspelt key is the settings' to refuse. */
-static enum qn_status check_settings(const struct qn_args *args,
-                                     struct qn_err *err)
+static enum qn_status check_settings(const struct wish *w, struct qn_err *err)
 {
-    for (int i = 0; i < args->n_assignments; i++) {
-        const char *text = args->assignments[i];
+    for (int i = 0; i < w->args->n_assignments; i++) {
+        const char *text = w->args->assignments[i];
         struct qn_str key = {0};
         qn_str_addf(&key, "%.*s", (int)strcspn(text, "="), text);
         const struct qn_key_info *info = qn_key_find(key.text);
         qn_str_free(&key);
-        if (info != NULL && !qn_command_takes(args->command, info)) {
+        if (info != NULL && !qn_command_takes(w->args->command, info)) {
             return qn_fail(err, QN_EUSAGE,
                            "%s makes no difference to bench (quern bench "
                            "--help lists what does)",
                            info->key);
+        }
+        if (info != NULL && is_varied(w, info->key)) {
+            return qn_fail(err, QN_EUSAGE,
+                           "%s makes no difference to bench --only %s, which "
+                           "sets it itself",
+                           info->key, w->args->option[QN_OPT_ONLY]);
         }
     }
     return QN_OK;
@@ -146,7 +174,7 @@ static enum qn_status understand(struct wish *w, const struct qn_args *args,
     *w = (struct wish){.args = args, .json = args->option[QN_OPT_JSON] != NULL};
     enum qn_status status = read_only(w, err);
     if (status == QN_OK) {
-        status = check_settings(args, err);
+        status = check_settings(w, err);
     }
     if (status == QN_OK && args->n_words > 0) {
         status = read_steps(w, args->words[0], err);
@@ -288,6 +316,20 @@ static void say_settings(const struct wish *w, struct qn_out *out)
     qn_str_free(&line);
 }
 
+/* One of several is told from the others by its name. */
+static void begin_table(const struct wish *w, enum qn_bench_part part,
+                        bool first, struct qn_out *out)
+{
+    int n = 0;
+    for (int i = 0; i < QN_N_BENCH_PARTS; i++) {
+        n += w->parts[i];
+    }
+    if (n > 1) {
+        (void)qn_out_linef(out, "%s%s:", first ? "" : "\n",
+                           qn_bench_part_name(part));
+    }
+}
+
 /* Each table when it is there: some take a minute. */
 static enum qn_status bench(const struct wish *w,
                             const struct qn_bench_env *env,
@@ -308,7 +350,7 @@ static enum qn_status bench(const struct wish *w,
         }
         status = measure(w, env, part, r, err);
         if (r->done[part] && !w->json) {
-            (void)(first || qn_out_line(out, ""));
+            begin_table(w, part, first, out);
             qn_bench_text(out, r, part);
         }
         first = false;

@@ -35,9 +35,10 @@ static const char bench_more[] =
     "  threads  1 to all cores\n"
     "  lstm     QRNNs beside LSTMs of equal size\n"
     "  all      all of these, some minutes\n"
-    "STEPS are those of each network: 5, or 6 in two rounds where one is "
-    "varied.\n"
-    "Ctrl-C ends it with what was measured until then.\n";
+    "STEPS of each network are measured, 5 of them; by steps, batch, layers\n"
+    "and threads 6, half of them in a second round through all networks.\n"
+    "Ctrl-C ends it, after a step or two, with what was measured until then;\n"
+    "a second one at once.\n";
 
 const struct qn_app_command qn_commands[] = {
     {.name = "",

@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 /* Trains in no time. */
-#define TINY_NET                                                               \
-    "-p demo batch=2 seq=8 model.layers=2 model.hidden=8 model.embed=4 "
+#define TINY_UNITS "-p demo seq=8 model.hidden=8 model.embed=4 "
+#define TINY_NET TINY_UNITS "batch=2 model.layers=2 "
 
 static json_t *ask(const char *command)
 {
@@ -141,7 +141,7 @@ static void operations_add_up_to_the_step(void **state)
 static void batches_are_listed_with_a_single_symbol_first(void **state)
 {
     (void)state;
-    json_t *b = ask("bench --only batch " TINY_NET "1");
+    json_t *b = ask("bench --only batch " TINY_UNITS "model.layers=2 1");
     const json_t *rows = json_object_get(b, "batch");
     assert_int_equal(json_array_size(rows), 11);
     assert_true(number(json_array_get(rows, 0), "seq") == 1);
@@ -166,9 +166,9 @@ static void check_width(const char *text)
 static void tables_say_what_their_lines_are_of(void **state)
 {
     (void)state;
-    char *layers = quern_out("bench --only layers " TINY_NET "1");
+    char *layers = quern_out("bench --only layers " TINY_UNITS "batch=2 1");
     assert_non_null(strstr(layers, "product: "));
-    assert_memory_equal(layers, "with batch=2 seq=8 ", 19);
+    assert_memory_equal(layers, "with seq=8 model.hidden=8 ", 26);
     assert_non_null(strstr(layers, "\ndemo, a step of 2 x 8\n"));
     assert_non_null(strstr(layers, "median / best"));
     assert_non_null(strstr(layers, "\n1 layer  "));
@@ -199,6 +199,9 @@ static void an_interrupt_ends_it(void **state)
     (void)state;
     struct child c = child_start("bench --only all " TINY_NET "9");
     char line[200] = "";
+    assert_non_null(fgets(line, sizeof line, c.out)); /* with ... */
+    assert_non_null(fgets(line, sizeof line, c.out));
+    assert_string_equal(line, "train:\n");
     while (strncmp(line, "triad: ", 7) != 0) {
         assert_non_null(fgets(line, sizeof line, c.out));
     }
@@ -213,7 +216,7 @@ static void an_interrupt_leaves_a_whole_json(void **state)
 {
     (void)state;
     struct child c =
-        child_start("bench --json --only layers " TINY_NET "1000000");
+        child_start("bench --json --only layers " TINY_UNITS "batch=2 1000000");
     (void)sleep(2);
     assert_int_equal(kill(c.pid, SIGINT), 0);
     json_t *b = child_line(&c);

@@ -86,6 +86,11 @@ static void a_command_says_what_it_lacks_or_has_too_much(void **state)
     expect("bench 99999999999999999999", 2, "from 1 to 1000000\n");
     expect("bench demo", 2, "from 1 to 1000000; -p takes a preset\n");
     expect("bench ops", 2, "1000000; --only takes what to measure\n");
+    expect("bench --only lstm model.hidden=32", 2,
+           "model.hidden makes no difference to bench --only lstm, which sets "
+           "it itself\n");
+    expect("bench --only steps seq=7", 2, "seq makes no difference to bench");
+    expect("bench --only threads threads=1", 2, "--only threads, which sets");
     expect("bench -p nosuch", 2, "nosuch");
 }
 
