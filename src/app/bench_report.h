@@ -21,9 +21,9 @@ enum qn_bench_part {
 const char *qn_bench_part_name(enum qn_bench_part part);
 
 struct qn_bench_results {
-    int threads; /* of the pool over all cores */
-    bool done[QN_N_BENCH_PARTS]; /* has figures */
-    bool stopped;                /* before all of them */
+    int threads;                               /* of the pool over all cores */
+    bool done[QN_N_BENCH_PARTS];               /* has figures */
+    bool stopped;                              /* before all of them */
     struct qn_shapes shapes[QN_N_BENCH_PARTS]; /* of ops one, as it began */
     struct qn_ops ops;
 };
