@@ -89,23 +89,29 @@ static enum qn_status read_only(struct wish *w, struct qn_err *err)
     return known ? QN_OK : no_part(only, names, err);
 }
 
+static bool part_sets(enum qn_bench_part part, const char *key)
+{
+    switch (part) {
+    case QN_BENCH_STEPS:
+        return qn_sweep_sets(QN_SWEEP_STEPS, key);
+    case QN_BENCH_BATCH:
+        return qn_sweep_sets(QN_SWEEP_BATCH, key);
+    case QN_BENCH_LAYERS:
+        return qn_sweep_sets(QN_SWEEP_LAYERS, key);
+    case QN_BENCH_THREADS:
+        return qn_sweep_sets(QN_SWEEP_THREADS, key);
+    case QN_BENCH_LSTM:
+        return qn_versus_sets(key);
+    default:
+        return false;
+    }
+}
+
 /* Does every part that is wanted set this key itself? */
 static bool is_varied(const struct wish *w, const char *key)
 {
-    static const char *const varied[QN_N_BENCH_PARTS][9] = {
-        [QN_BENCH_STEPS] = {"batch", "seq"},
-        [QN_BENCH_BATCH] = {"batch"},
-        [QN_BENCH_LAYERS] = {"model.layers"},
-        [QN_BENCH_THREADS] = {"threads"},
-        [QN_BENCH_LSTM] = {"model.layers", "model.embed", "seq", "model.hidden",
-                           "batch", "model.batch_norm", "model.cell",
-                           "model.activation"}};
-    for (int part = 0; part < QN_N_BENCH_PARTS; part++) {
-        bool own = false;
-        for (int i = 0; varied[part][i] != NULL; i++) {
-            own = own || qn_str_eq(varied[part][i], key);
-        }
-        if (w->parts[part] && !own) {
+    for (int i = 0; i < QN_N_BENCH_PARTS; i++) {
+        if (w->parts[i] && !part_sets((enum qn_bench_part)i, key)) {
             return false;
         }
     }

@@ -160,3 +160,15 @@ enum qn_status qn_sweep_shapes(enum qn_sweep sweep,
     struct sweep w = {env, source, out, err};
     return make[sweep](&w);
 }
+
+bool qn_sweep_sets(enum qn_sweep sweep, const char *key)
+{
+    static const char *const keys[QN_N_SWEEPS][2] = {
+        [QN_SWEEP_STEPS] = {"batch", "seq"},
+        [QN_SWEEP_BATCH] = {"batch", NULL},
+        [QN_SWEEP_LAYERS] = {"model.layers", NULL},
+        [QN_SWEEP_THREADS] = {"threads", NULL},
+    };
+    return qn_str_eq(key, keys[sweep][0]) ||
+           (keys[sweep][1] != NULL && qn_str_eq(key, keys[sweep][1]));
+}

@@ -43,6 +43,9 @@ enum qn_status qn_sweep_shapes(enum qn_sweep sweep,
                                const struct qn_bench_env *env,
                                const struct qn_bench_source *source,
                                struct qn_shapes *out, struct qn_err *err);
+/* Does the sweep set this key in all of its shapes? A person's value then makes
+ * no difference. */
+bool qn_sweep_sets(enum qn_sweep sweep, const char *key);
 void qn_shapes_free(struct qn_shapes *shapes);
 /* One more place at the end, zeroed. */
 struct qn_shape *qn_shapes_add(struct qn_shapes *shapes);

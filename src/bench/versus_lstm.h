@@ -13,6 +13,9 @@
 enum qn_status qn_versus_shapes(const struct qn_bench_source *source,
                                 struct qn_shapes *out, struct qn_err *err);
 
+/* As qn_sweep_sets. */
+bool qn_versus_sets(const char *key);
+
 /* How many times as fast as the LSTM of its size shape i is. */
 double qn_versus_times(const struct qn_shapes *shapes, int i);
 /* What the paper says of it (section 4.1, sentiment, on a GPU); 0 of an LSTM.

@@ -81,17 +81,16 @@ static double pairs_before(const struct qn_qrnn *l)
 /* Vectors that the weight of a single tap is multiplied by, over all taps:
  * those of the real rows or, of an embedding, each entry of its table once, and
  * what lies before the segment, which may be of an older table. */
-static double vectors_of_qrnn(const struct qn_qrnn *l, const struct layer *y)
+static double vectors_of(const struct layer *y, int window, double before)
 {
-    double all = y->rows * l->window;
-    double looked_up = (double)l->n_symbols * l->window + pairs_before(l);
-    return l->n_symbols > 0 ? least(all, looked_up) : all;
+    double all = y->rows * window;
+    double looked_up = (double)y->n_symbols * window + before;
+    return y->n_symbols > 0 ? least(all, looked_up) : all;
 }
 
-/* The same of a layer without a window. */
-static double vectors_of(const struct layer *y)
+static double vectors_of_qrnn(const struct qn_qrnn *l, const struct layer *y)
 {
-    return y->n_symbols > 0 ? least(y->rows, y->n_symbols) : y->rows;
+    return vectors_of(y, l->window, pairs_before(l));
 }
 
 /* x or, where they are smaller, the ids and the table that it is made of. */
@@ -167,7 +166,7 @@ static struct input_grad input_grad_of(const struct layer *y, int window,
 {
     double gates = (double)y->gates * y->hidden;
     bool of_table = d_table.buffer != NULL;
-    double rows = of_table ? vectors_of(y) : y->rows;
+    double rows = of_table ? vectors_of(y, 1, 0) : y->rows;
     double width = d_x->buffer != NULL ? d_x->width : 0;
     int passes = of_table || add_x ? 2 : 1;
     return (struct input_grad){.flops = product(rows, gates, window * width),
@@ -210,7 +209,7 @@ static double params_of_lstm(const struct qn_lstm *l)
 static double products_of_lstm(const struct layer *y)
 {
     double gates = (double)y->gates * y->hidden;
-    return product(vectors_of(y), gates, y->width) +
+    return product(vectors_of(y, 1, 0), gates, y->width) +
            product(y->rows, gates, y->hidden);
 }
 

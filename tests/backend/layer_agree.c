@@ -12,8 +12,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <string.h>
-
 static void compare(const struct layer_data *cpu, const struct layer_data *ref)
 {
     const struct layer_shape *s = &ref->shape;
@@ -29,15 +27,12 @@ static void compare(const struct layer_data *cpu, const struct layer_data *ref)
     }
 }
 
-/* Have the workspace made by a first run, and fill it with NaN: an operation
- * must not count on what it finds there. */
 static void spoil_workspace(struct qn_backend *be, struct layer_shape shape)
 {
-    struct qn_cpu *cpu = (struct qn_cpu *)be;
     struct layer_data *first = layer_new(shape, 3);
     layer_run(be, first, true);
     layer_free(first);
-    memset(cpu->work, 0xff, cpu->work_count * sizeof *cpu->work);
+    place_spoil_workspace(be);
 }
 
 bool layer_pairs_up(const struct layer_shape *shape, int slices)

@@ -1,6 +1,7 @@
 /* place.c - put host arrays into a backend's memory with room around them. */
 #include "place.h"
 
+#include "backend/cpu/cpu.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -166,6 +167,12 @@ void place_looked_up(float *x, const float *table, int32_t symbol, int width)
         memset(x, 0, bytes);
     else
         memcpy(x, table + (size_t)symbol * (size_t)width, bytes);
+}
+
+void place_spoil_workspace(struct qn_backend *be)
+{
+    struct qn_cpu *cpu = (struct qn_cpu *)be;
+    memset(cpu->work, 0xff, cpu->work_count * sizeof *cpu->work);
 }
 
 void place_free(struct qn_backend *be, struct qn_buffer *buffer)

@@ -49,6 +49,10 @@ struct qn_tensor place_symbols(struct qn_backend *be, int n_symbols, int batch,
 /* The row [width] of x that it is in a table: zeros for a negative one. */
 void place_looked_up(float *x, const float *table, int32_t symbol, int width);
 
+/* NaN into the cpu backend's workspace, once a first run has made it: an
+ * operation must not count on what it finds there. */
+void place_spoil_workspace(struct qn_backend *be);
+
 void place_free(struct qn_backend *be, struct qn_buffer *buffer);
 
 #endif

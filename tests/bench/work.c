@@ -150,26 +150,36 @@ static void a_large_table_saves_nothing(void **state)
     assert_true(qn_work_qrnn_grad(&l, &g).bytes == plain.bytes + 4 * 6 * 5);
 }
 
+static struct qn_lstm lstm_layer(void)
+{
+    return (struct qn_lstm){.hidden = 7,
+                            .weight_ih = tensor(28 * 5),
+                            .weight_hh = tensor(28 * 7),
+                            .bias = tensor(28),
+                            .x = seq(5),
+                            .out = seq(7),
+                            .h0 = tensor(14),
+                            .c0 = tensor(14)};
+}
+
+static struct qn_lstm_grad lstm_grad(void)
+{
+    return (struct qn_lstm_grad){.d_out = seq(7),
+                                 .d_weight_ih = tensor(28 * 5),
+                                 .d_weight_hh = tensor(28 * 7),
+                                 .d_bias = tensor(28),
+                                 .d_x = seq(5)};
+}
+
 static void an_lstm_multiplies_its_own_output(void **state)
 {
     (void)state;
-    struct qn_lstm l = {.hidden = 7,
-                        .weight_ih = tensor(28 * 5),
-                        .weight_hh = tensor(28 * 7),
-                        .bias = tensor(28),
-                        .x = seq(5),
-                        .out = seq(7),
-                        .h0 = tensor(14),
-                        .c0 = tensor(14)};
+    struct qn_lstm l = lstm_layer();
     /* x, c, h and the gates. */
     int tape = 6 * (5 + 7 + 7 + 28);
     check(qn_work_lstm(&l), 2 * 6 * 28 * (5 + 7),
           tape + 28 * 12 + 28 + 6 * 7 + 28, "5 to 4 x 7");
-    struct qn_lstm_grad g = {.d_out = seq(7),
-                             .d_weight_ih = tensor(28 * 5),
-                             .d_weight_hh = tensor(28 * 7),
-                             .d_bias = tensor(28),
-                             .d_x = seq(5)};
+    struct qn_lstm_grad g = lstm_grad();
     check(qn_work_lstm_grad(&l, &g), 2 * (2 * 6 * 28 * 12),
           tape + 28 * 12 + 6 * 7 + 28 + 2 * (28 * 12 + 28) + 6 * 5,
           "5 to 4 x 7");
@@ -179,28 +189,17 @@ static void an_lstm_multiplies_its_own_output(void **state)
 static void a_symbol_meets_the_lstm_once(void **state)
 {
     (void)state;
-    struct qn_lstm l = {.hidden = 7,
-                        .weight_ih = tensor(28 * 5),
-                        .weight_hh = tensor(28 * 7),
-                        .bias = tensor(28),
-                        .x = seq(5),
-                        .out = seq(7),
-                        .h0 = tensor(14),
-                        .c0 = tensor(14),
-                        .n_symbols = 4,
-                        .table = tensor(4 * 5),
-                        .ids = tensor(6)};
+    struct qn_lstm l = lstm_layer();
+    l.n_symbols = 4;
+    l.table = tensor(4 * 5);
+    l.ids = tensor(6);
     int tape = 6 + 4 * 5 + 6 * (7 + 7 + 28);
     int own = 2 * 6 * 28 * 7;
     int looked_up = 2 * 4 * 28 * 5;
     check(qn_work_lstm(&l), own + looked_up, tape + 28 * 12 + 28 + 6 * 7 + 28,
           "5 to 4 x 7");
-    struct qn_lstm_grad g = {.d_out = seq(7),
-                             .d_weight_ih = tensor(28 * 5),
-                             .d_weight_hh = tensor(28 * 7),
-                             .d_bias = tensor(28),
-                             .d_x = seq(5),
-                             .d_table = tensor(4 * 5)};
+    struct qn_lstm_grad g = lstm_grad();
+    g.d_table = tensor(4 * 5);
     check(qn_work_lstm_grad(&l, &g), 2 * (own + looked_up),
           tape + 28 * 12 + 6 * 7 + 28 + 2 * (28 * 12 + 28) + 2 * 4 * 5,
           "5 to 4 x 7");
