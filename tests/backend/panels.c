@@ -28,8 +28,8 @@ static float *numbers(size_t count)
 
 struct shape {
     int m, n, k;
-    bool trans, add;
-    int parts; /* the packing is shared by */
+    bool trans, add, bias; /* 'add' or 'bias' or neither */
+    int parts;             /* the packing is shared by */
 };
 
 /* Distances that are not the widths. */
@@ -63,6 +63,7 @@ static float expected(const struct shape *s, const float *a, const float *b,
 {
     size_t ldb = pitch_of(s->trans ? s->k : s->n);
     float sum = s->add ? 1.0f : 0.0f;
+    sum += s->bias ? element((size_t)j) : 0.0f;
     for (int l = 0; l < s->k; l++) {
         size_t row = (size_t)(s->trans ? j : l);
         size_t column = (size_t)(s->trans ? l : j);
@@ -83,9 +84,12 @@ static void check(const struct qn_kernels *kernels, const struct shape *s)
     for (size_t i = 0; i < count; i++)
         c[i] = s->add || i % ldc >= (size_t)s->n ? 1.0f : NAN;
     struct qn_panels p = packed(kernels, s, b);
-    float *work = spoilt(qn_panels_work(&p, s->m));
-    qn_panels_product(&p, c, ldc, a, pitch_of(s->k), s->m, s->add, work);
-    free(work);
+    float *rows = spoilt((size_t)s->m * (size_t)s->k);
+    qn_panels_take_rows(&p, rows, a, pitch_of(s->k), s->m);
+    float *bias = numbers((size_t)s->n);
+    qn_panels_product(&p, c, ldc, rows, s->m, s->bias ? bias : NULL, s->add);
+    free(bias);
+    free(rows);
     for (int i = 0; i < s->m; i++) {
         for (int j = 0; j < s->n; j++)
             assert_true(c[(size_t)i * ldc + (size_t)j] ==
@@ -107,10 +111,13 @@ static void with_all(void (*fn)(const struct qn_kernels *k))
 
 static void all_heights(const struct qn_kernels *kernels)
 {
-    for (int m = 1; m <= 27; m++) {
+    for (int m = 1; m <= 29; m++) {
         struct shape shape = {m, 40, 9, .trans = m % 2, .parts = 1};
         check(kernels, &shape);
         shape.add = true;
+        check(kernels, &shape);
+        shape.add = false;
+        shape.bias = true;
         check(kernels, &shape);
     }
 }
@@ -137,8 +144,13 @@ static void a_product_has_very_many_rows(void **state)
 static void all_widths(const struct qn_kernels *kernels)
 {
     for (int n = 1; n <= 70; n++) {
-        struct shape shape = {
-            5, n, 3, .trans = n % 2, .add = n % 3 == 0, .parts = 1 + n % 4};
+        struct shape shape = {5,
+                              n,
+                              3,
+                              .trans = n % 2,
+                              .add = n % 3 == 0,
+                              .bias = n % 3 == 1,
+                              .parts = 1 + n % 4};
         check(kernels, &shape);
     }
 }
@@ -156,6 +168,7 @@ static void long_sums(const struct qn_kernels *kernels)
         for (int bits = 0; bits < 4; bits++) {
             struct shape shape = {
                 7, 37, k[i], .trans = bits & 1, .add = bits & 2, .parts = 3};
+            shape.bias = !shape.add;
             check(kernels, &shape);
         }
 }
@@ -178,13 +191,15 @@ static void rows_alone(const struct qn_kernels *kernels)
     struct qn_panels p = packed(kernels, &shape, b);
     float together[M * N];
     float alone[N];
-    float *work = spoilt(qn_panels_work(&p, M));
-    qn_panels_product(&p, together, N, a, K, M, false, work);
+    float *rows = spoilt((size_t)M * K);
+    qn_panels_take_rows(&p, rows, a, K, M);
+    qn_panels_product(&p, together, N, rows, M, NULL, false);
     for (size_t i = 0; i < M; i++) {
-        qn_panels_product(&p, alone, N, a + i * K, K, 1, false, work);
+        qn_panels_take_rows(&p, rows, a + i * K, K, 1);
+        qn_panels_product(&p, alone, N, rows, 1, NULL, false);
         assert_memory_equal(alone, together + i * N, sizeof alone);
     }
-    free(work);
+    free(rows);
     free(p.data);
     free(a);
     free(b);

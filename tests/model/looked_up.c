@@ -2,8 +2,8 @@
  * trains as one that multiplies.
  *
  * The ref backend always multiplies. The cpu backend looks up where a segment
- * has many rows for each symbol: that it does is seen by the workspace it
- * wants. Both take the same steps of training, so that errors may add up. */
+ * has many rows for each symbol: that it does is seen by the workspace, which
+ * is another. Both take the same steps of training, so that errors may add up. */
 #include "model/support.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static void metered_qrnn(struct qn_backend *be, const struct qn_qrnn *layer)
 {
     struct qn_qrnn multiplied = *layer;
     multiplied.n_symbols = 0;
-    meter.n_looked_up += be->ops->qrnn_workspace(be, layer) >
+    meter.n_looked_up += be->ops->qrnn_workspace(be, layer) !=
                          be->ops->qrnn_workspace(be, &multiplied);
     meter.qrnn(be, layer);
 }
@@ -38,7 +38,7 @@ static void metered_lstm(struct qn_backend *be, const struct qn_lstm *layer)
 {
     struct qn_lstm multiplied = *layer;
     multiplied.n_symbols = 0;
-    meter.n_looked_up += be->ops->lstm_workspace(be, layer) >
+    meter.n_looked_up += be->ops->lstm_workspace(be, layer) !=
                          be->ops->lstm_workspace(be, &multiplied);
     meter.lstm(be, layer);
 }

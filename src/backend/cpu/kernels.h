@@ -72,6 +72,7 @@ struct qn_panel_product {
     float *c;           /* [m, columns at ldc] */
     const float *a;     /* m k floats */
     const float *panel; /* [k, kernels->panel] */
+    const float *bias;  /* [columns], to every row; NULL: none */
     size_t ldc;
     int m, k;
     size_t columns; /* at most kernels->panel */

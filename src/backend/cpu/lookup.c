@@ -253,15 +253,24 @@ static void take_row(const struct qn_lookup *l, float *sums, int b, int t)
             p->kernels->add(sums + at, y_row(p, b, t), p->outputs);
 }
 
-void qn_lookup_take(const struct qn_lookup *l, int slice, bool first,
+static float *sums_of(const struct qn_lookup *l, int slice)
+{
+    float unused;
+    return qn_partials_weight(&l->sums, slice, 0, &unused);
+}
+
+void qn_lookup_clear(const struct qn_lookup *l, int slice)
+{
+    memset(sums_of(l, slice), 0, all_floats(l) * sizeof(float));
+}
+
+void qn_lookup_take(const struct qn_lookup *l, int slice,
                     const struct qn_block *block, float *dw, float beta,
                     float *work)
 {
-    float unused;
-    float *sums = qn_partials_weight(&l->sums, slice, 0, &unused);
-    if (first)
-        memset(sums, 0, all_floats(l) * sizeof *sums);
-    early_grad(l->product, block, dw, beta, work);
+    float *sums = sums_of(l, slice);
+    if (dw)
+        early_grad(l->product, block, dw, beta, work);
     for (int b = block->first; b < block->first + block->sequences; b++)
         for (int i = 0; i < block->steps; i++)
             take_row(l, sums, b, block->from + i);

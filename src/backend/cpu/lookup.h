@@ -50,9 +50,11 @@ void qn_lookup_prepare(struct qn_cpu *cpu, const struct qn_lookup *l);
 void qn_lookup_forward(const struct qn_lookup *l, const struct qn_block *block,
                        float *work);
 
-/* Back: take the rows of a block of y into the slice's sums, which 'first'
- * clears; those of the history go to dw, as in qn_product_weight_grad. */
-void qn_lookup_take(const struct qn_lookup *l, int slice, bool first,
+/* Back: clear a slice's sums, then take the rows of its blocks of y into them;
+ * those of the history go to dw, as in qn_product_weight_grad. With a window of
+ * 1 there is none, and dw may be NULL. */
+void qn_lookup_clear(const struct qn_lookup *l, int slice);
+void qn_lookup_take(const struct qn_lookup *l, int slice,
                     const struct qn_block *block, float *dw, float beta,
                     float *work);
 /* After all blocks: add to the gradients of weight and table (absent: not

@@ -1,21 +1,14 @@
-/* lstm.c - the LSTM layer: large products of whole blocks around a recurrence
- * that takes all sequences of a slice one step at a time.
+/* lstm.c - the LSTM layer: a recurrence that takes all sequences of a slice one
+ * step at a time.
  *
- * Forward, the product of the input goes straight into 'saved'; each step adds
- * W_hh h[t-1] to its rows there, which lie T*4H apart, and makes the gates in
- * place. lstm_grad.c is the way back. */
+ * Forward, each step makes W_ih x[t] + b in its rows of 'saved', which lie T*4H
+ * apart, unless a product of whole blocks has done so before; adds W_hh h[t-1]
+ * to them and makes the gates in place. lstm_grad.c is the way back. */
 #include "backend/cpu/lstm.h"
 
-#include <string.h>
+#include "backend/cpu/gemm.h"
 
-static void forward_product(const struct qn_lstm_job *job,
-                            const struct qn_block *block, float *work)
-{
-    if (job->looks_up)
-        qn_lookup_forward(&job->lookup, block, work);
-    else
-        qn_product_forward(&job->product, block, work);
-}
+#include <string.h>
 
 static void forward_products(void *arg, int slice)
 {
@@ -23,31 +16,67 @@ static void forward_products(void *arg, int slice)
     int n = qn_n_blocks(&job->batch, slice);
     for (int i = 0; i < n; i++) {
         struct qn_block block = qn_block_at(&job->batch, slice, i);
-        forward_product(job, &block, qn_lstm_task_work(job, slice));
+        qn_product_forward(&job->product, &block,
+                           qn_lstm_task_work(job, slice));
     }
+}
+
+/* a[t] = W_ih x[t] + b for all sequences of the part. */
+static void multiply_input(const struct qn_lstm_job *job,
+                           const struct qn_block *part, int t, float *work)
+{
+    const struct qn_seq *x = &job->layer->x;
+    int m = part->sequences;
+    for (int i = 0; job->looks_up && i < m; i++) {
+        struct qn_block row = {part->first + i, 1, t, 1};
+        qn_lookup_forward(&job->lookup, &row, work);
+    }
+    if (job->looks_up)
+        return;
+    qn_panels_take_rows(&job->input, work, qn_row(x, part->first, t),
+                        x->seq_pitch, m);
+    qn_panels_product(&job->input, qn_lstm_gates(job, part->first, t),
+                      qn_lstm_gates_pitch(job), work, m, job->product.bias,
+                      false);
 }
 
 /* a[t] += W_hh h[t-1] for all sequences of the part. */
 static void add_recurrent(const struct qn_lstm_job *job,
-                          const struct qn_block *part, int t, int task)
+                          const struct qn_block *part, int t, float *work)
 {
-    if (part->sequences == 0)
-        return;
     const struct qn_lstm *l = job->layer;
     struct qn_lstm_rows h =
         qn_lstm_before(job, l->hiddens, l->h0, part->first, t);
     struct qn_gemm product = {
-        .c = job->product.y + qn_lstm_row(job, part->first, t) * job->outputs,
+        .c = qn_lstm_gates(job, part->first, t),
         .a = h.data,
+        .b = qn_floats(l->weight_hh),
         .m = part->sequences,
         .n = (int)job->outputs,
         .k = (int)job->hidden,
         .lda = h.pitch,
-        .ldc = (size_t)job->batch.steps * job->outputs,
+        .ldb = job->hidden,
+        .ldc = qn_lstm_gates_pitch(job),
         .trans_b = true,
         .beta = 1.0f,
     };
-    qn_lstm_product(job, &product, task);
+    if (!job->packs) {
+        qn_gemm(&product);
+        return;
+    }
+    qn_panels_take_rows(&job->recurrent, work, h.data, h.pitch, product.m);
+    qn_panels_product(&job->recurrent, product.c, product.ldc, work, product.m,
+                      NULL, true);
+}
+
+static void forward_step(const struct qn_lstm_job *job,
+                         const struct qn_block *part, int t, float *work)
+{
+    if (part->sequences == 0)
+        return;
+    if (job->by_step)
+        multiply_input(job, part, t, work);
+    add_recurrent(job, part, t, work);
 }
 
 static void forward_cell(const struct qn_lstm_job *job, int b, int t)
@@ -84,7 +113,7 @@ static void forward_recurrence(void *arg, int task)
     struct qn_block part = qn_lstm_recurrence(job, task);
     for (int t = 0; t < part.steps; t++) {
         struct qn_block run = qn_lstm_running(job, &part, t);
-        add_recurrent(job, &run, t, task);
+        forward_step(job, &run, t, qn_lstm_task_work(job, task));
         for (int b = part.first; b < part.first + part.sequences; b++)
             if (t < qn_lstm_real_steps(job, b))
                 forward_cell(job, b, t);
@@ -95,7 +124,9 @@ static void forward_recurrence(void *arg, int task)
 
 static void forward_slice(void *arg, int slice)
 {
-    forward_products(arg, slice);
+    const struct qn_lstm_job *job = arg;
+    if (!job->by_step)
+        forward_products(arg, slice);
     forward_recurrence(arg, slice);
 }
 

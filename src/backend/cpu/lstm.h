@@ -1,17 +1,17 @@
 /* lstm.h - what both ways of the LSTM layer share: the job, its scratch, and
  * where the rows of a step lie.
  *
- * Both take W_hh packed once for all steps (panels.h). When the batch has fewer
- * sequences than slices, the large products split by time, and the recurrence
- * runs over a sequence a task in between. */
+ * A step's rows are multiplied by both weights while they are in the cache: by
+ * weights packed once for all steps (panels.h), or W_ih x[t] is looked up. Of a
+ * short recurrence, and a batch of fewer sequences than slices, the products
+ * with W_ih are those of blocks instead; the latter split by time, and the
+ * recurrence runs over a sequence a task in between. */
 #ifndef QN_BACKEND_CPU_LSTM_H
 #define QN_BACKEND_CPU_LSTM_H
 
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/gemm.h"
 #include "backend/cpu/lookup.h"
 #include "backend/cpu/panels.h"
-#include "backend/cpu/partials.h"
 #include "backend/cpu/product.h"
 
 struct qn_lstm_job {
@@ -21,15 +21,21 @@ struct qn_lstm_job {
     struct qn_product product;       /* of the input */
     bool looks_up;
     struct qn_lookup lookup; /* in place of the product, of an embedding */
+    bool packs;              /* W_hh is worth packing */
+    bool by_step; /* products with W_ih are those of a step, not of a block */
     struct qn_batch batch;
     struct qn_mask mask;
-    size_t hidden, outputs;    /* H, 4H */
-    struct qn_partials ih, hh; /* backward; the bias is with ih */
-    struct qn_panels packed;   /* W_hh^T forward, W_hh backward; without data
-                                  when it is not worth it */
-    float *work;         /* [slices, task_work], partials, packed, lookup */
+    size_t hidden, outputs; /* H, 4H */
+    size_t terms;           /* columns of [h | x], which da multiplies */
+    float *sums;   /* backward: da^T [h | x] of each slice, [4H, terms] */
+    float *biases; /* of each slice, [2, 4H] */
+    struct qn_panels recurrent; /* packs: W_hh^T forward, W_hh backward */
+    /* The same of W_ih, by step, backward of the columns that d_x has; without
+     * data when it is looked up, or d_x not wanted. */
+    struct qn_panels input;
+    float *work;         /* [slices, task_work], sums, packed, lookup */
     size_t product_work; /* of a task, then its scratch: */
-    size_t states_work, task_work; /* dh, dc [sequences, H], db [4H] */
+    size_t states_work, task_work; /* dh, dc [sequences, H] */
 };
 
 /* Shapes only: neither tensors nor work are touched. */
@@ -38,16 +44,21 @@ struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu,
 /* Take the layer's pointers and the workspace, once the job is where it stays;
  * false when there is none. */
 bool qn_lstm_start(struct qn_cpu *cpu, struct qn_lstm_job *job);
-/* Pack W_hh for this way ('grad' set: back), where that is worth it. */
+/* Pack the weights for this way ('grad' set: back), where that is worth it. */
 void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job);
 
 float *qn_lstm_task_work(const struct qn_lstm_job *job, int task);
 /* Row (b, t) of a tensor [B, T, ...]. */
 size_t qn_lstm_row(const struct qn_lstm_job *job, int b, int t);
+/* The gates of (b, t), 4H of 'saved', and floats from those of a sequence to
+ * the next one's. */
+float *qn_lstm_gates(const struct qn_lstm_job *job, int b, int t);
+size_t qn_lstm_gates_pitch(const struct qn_lstm_job *job);
 /* Steps of sequence b before its end. */
 int qn_lstm_real_steps(const struct qn_lstm_job *job, int b);
 
-/* Sequences that one task of the recurrence takes together. */
+/* Tasks of the recurrence, and the sequences that one takes together. */
+int qn_lstm_n_recurrences(const struct qn_lstm_job *job);
 struct qn_block qn_lstm_recurrence(const struct qn_lstm_job *job, int task);
 /* The part without the sequences at its two ends that are over at step t. */
 struct qn_block qn_lstm_running(const struct qn_lstm_job *job,
@@ -68,9 +79,14 @@ struct qn_lstm_rows qn_lstm_before(const struct qn_lstm_job *job,
 struct qn_lstm_cell qn_lstm_cell(const struct qn_lstm_job *job, int b, int t);
 struct qn_drop qn_lstm_drop(const struct qn_lstm_job *job, int b, int t);
 
-/* C [m, n], or with beta 1 +=, = A [m, k] times W_hh^T forward, W_hh backward;
- * rows of both as far apart as 'p' says. Takes the task's product_work. */
-void qn_lstm_product(const struct qn_lstm_job *job, struct qn_gemm *p,
-                     int task);
+/* The gradients of weights and bias. By block: take its rows, as the slice's
+ * first or another. By step: clear the task's, then take each step's rows, from
+ * the last on. In the end add all, in order, to the gradients. */
+void qn_lstm_weights_take(const struct qn_lstm_job *job,
+                          const struct qn_block *block, int slice, bool first);
+void qn_lstm_bias_clear(const struct qn_lstm_job *job, int task);
+void qn_lstm_bias_take(const struct qn_lstm_job *job,
+                       const struct qn_block *part, int t, int task);
+void qn_lstm_weights_add(struct qn_pool *pool, struct qn_lstm_job *job);
 
 #endif

@@ -1,41 +1,37 @@
-/* lstm_job.c - the shapes, the scratch and the rows of an LSTM layer, and the
- * product of its recurrence. */
+/* lstm_job.c - the shapes, the scratch, the packed weights and the rows of an
+ * LSTM layer. */
 #include "backend/cpu/lstm.h"
 
 /* As for a decoder: what the recurrence wants is too far apart to be still in
  * the cache, so blocks are as large as helps the products. */
-#define BLOCK_ROWS 1600
+#define BLOCK_ROWS 400
 
-/* A recurrence of at least so many steps packs W_hh: that costs what four to
- * eight steps of a small batch gain by it. */
+/* A recurrence of at least so many steps packs its weights: that costs what
+ * four to eight steps of a small batch gain by it. */
 #define PACK_STEPS 8
 
-static bool wants_packed(const struct qn_lstm_job *job)
+/* A weight [4H, width] for one way, of which back wants 'wanted' columns. */
+static struct qn_panels panels_of(const struct qn_lstm_job *job, size_t width,
+                                  size_t wanted, bool forward)
 {
-    return job->batch.steps >= PACK_STEPS;
-}
-
-static struct qn_panels panels_of(const struct qn_lstm_job *job, bool forward)
-{
-    int hidden = (int)job->hidden;
-    int outputs = (int)job->outputs;
     struct qn_panels packed = {
         .kernels = job->kernels,
-        .n = forward ? outputs : hidden,
-        .k = forward ? hidden : outputs,
+        .n = (int)(forward ? job->outputs : wanted),
+        .k = (int)(forward ? width : job->outputs),
     };
     return packed;
 }
 
-/* Of what a task multiplies: the rows of a block, or those of a step. What is
- * looked up takes none: a window of one has no steps before the segment. */
+/* Of what a task multiplies: the rows of a block, or those of a step, packed.
+ * What is looked up takes none: a window of one has no steps before the
+ * segment. */
 static size_t product_work(const struct qn_lstm_job *job, int together)
 {
     size_t in = (size_t)job->layer->x.width;
     size_t width = in > job->hidden ? in : job->hidden;
-    size_t block = (size_t)qn_largest_block(&job->batch) * width;
-    struct qn_panels back = panels_of(job, false); /* k is 4H */
-    size_t step = wants_packed(job) ? qn_panels_work(&back, together) : 0;
+    size_t block = (size_t)qn_largest_block(&job->batch) * job->terms;
+    size_t widest = width > job->outputs ? width : job->outputs;
+    size_t step = job->packs ? (size_t)together * widest : 0;
     return qn_lines(block > step ? block : step);
 }
 
@@ -56,43 +52,53 @@ struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu, const struct qn_lstm *l)
         .mask = qn_mask_of(&l->dropout),
         .hidden = hidden,
         .outputs = 4 * hidden,
-        .ih = {.slices = slices,
-               .n_weight = 4 * hidden * in,
-               .n_bias = 4 * hidden},
-        .hh = {.slices = slices, .n_weight = 4 * hidden * hidden},
     };
     int together = (l->x.batch + slices - 1) / slices;
     job.looks_up = qn_lookup_pays(&job.product, &job.batch, l->n_symbols);
     if (job.looks_up)
         job.lookup = qn_lookup_of(&job.product, l->n_symbols, slices);
+    job.packs = l->x.steps >= PACK_STEPS;
+    job.by_step = job.looks_up || (job.packs && !qn_batch_by_time(&job.batch));
+    job.terms = hidden + (job.looks_up ? 0 : in);
     job.product_work = product_work(&job, together);
     job.states_work = qn_lines((size_t)together * hidden);
-    job.task_work =
-        job.product_work + 2 * job.states_work + qn_lines(job.outputs);
+    job.task_work = job.product_work + 2 * job.states_work;
     return job;
 }
 
-static size_t all_partials_work(const struct qn_lstm_job *job)
-{
-    return qn_partials_work(&job->ih) + qn_partials_work(&job->hh);
-}
-
 /* For both ways, of which one is larger by its padding. */
-static size_t packed_work(const struct qn_lstm_job *job)
+static size_t packed_weight(const struct qn_lstm_job *job, size_t width)
 {
-    if (!wants_packed(job))
-        return 0;
-    struct qn_panels forward = panels_of(job, true);
-    struct qn_panels backward = panels_of(job, false);
+    struct qn_panels forward = panels_of(job, width, width, true);
+    struct qn_panels backward = panels_of(job, width, width, false);
     size_t a = qn_panels_size(&forward);
     size_t b = qn_panels_size(&backward);
     return qn_lines(a > b ? a : b);
 }
 
-/* Where what both weights' partials leave begins. */
+static size_t packed_work(const struct qn_lstm_job *job)
+{
+    size_t in = (size_t)job->layer->x.width;
+    size_t recurrent = job->packs ? packed_weight(job, job->hidden) : 0;
+    return recurrent +
+           (job->by_step && !job->looks_up ? packed_weight(job, in) : 0);
+}
+
+static size_t sums_at(const struct qn_lstm_job *job)
+{
+    return (size_t)job->batch.slices * job->task_work;
+}
+
+static size_t biases_at(const struct qn_lstm_job *job)
+{
+    size_t sums = (size_t)job->batch.slices * job->outputs * job->terms;
+    return sums_at(job) + qn_lines(sums);
+}
+
 static size_t packed_at(const struct qn_lstm_job *job)
 {
-    return (size_t)job->batch.slices * job->task_work + all_partials_work(job);
+    size_t biases = (size_t)job->batch.slices * 2 * job->outputs;
+    return biases_at(job) + qn_lines(biases);
 }
 
 /* Floats for both ways of this layer. */
@@ -116,6 +122,8 @@ bool qn_lstm_start(struct qn_cpu *cpu, struct qn_lstm_job *job)
     job->work = qn_cpu_work(cpu, job_work(job));
     if (!job->work)
         return false;
+    job->sums = job->work + sums_at(job);
+    job->biases = job->work + biases_at(job);
     if (job->looks_up) {
         job->lookup.table = qn_floats(job->layer->table);
         job->lookup.ids = qn_ids(job->layer->ids);
@@ -133,6 +141,22 @@ float *qn_lstm_task_work(const struct qn_lstm_job *job, int task)
 size_t qn_lstm_row(const struct qn_lstm_job *job, int b, int t)
 {
     return (size_t)b * (size_t)job->batch.steps + (size_t)t;
+}
+
+float *qn_lstm_gates(const struct qn_lstm_job *job, int b, int t)
+{
+    return job->product.y + qn_lstm_row(job, b, t) * job->outputs;
+}
+
+size_t qn_lstm_gates_pitch(const struct qn_lstm_job *job)
+{
+    return (size_t)job->batch.steps * job->outputs;
+}
+
+int qn_lstm_n_recurrences(const struct qn_lstm_job *job)
+{
+    const struct qn_batch *b = &job->batch;
+    return qn_batch_by_time(b) ? b->sequences : b->slices;
 }
 
 struct qn_block qn_lstm_recurrence(const struct qn_lstm_job *job, int task)
@@ -166,7 +190,7 @@ struct qn_lstm_cell qn_lstm_cell(const struct qn_lstm_job *job, int b, int t)
     size_t row = qn_lstm_row(job, b, t);
     struct qn_lstm_cell cell = {
         .hidden = job->hidden,
-        .gates = job->product.y + row * job->outputs,
+        .gates = qn_lstm_gates(job, b, t),
         .prev = qn_lstm_before(job, l->cells, l->c0, b, t).data,
         .c = qn_floats(l->cells) + row * job->hidden,
     };
@@ -204,27 +228,29 @@ static void pack_slice(void *arg, int slice)
 {
     const struct qn_lstm_job *job = arg;
     bool forward = job->grad == NULL;
-    qn_panels_fill(&job->packed, qn_floats(job->layer->weight_hh), job->hidden,
-                   forward, slice, job->batch.slices);
+    size_t in = (size_t)job->layer->x.width;
+    qn_panels_fill(&job->recurrent, qn_floats(job->layer->weight_hh),
+                   job->hidden, forward, slice, job->batch.slices);
+    if (!job->input.data)
+        return;
+    size_t skipped = forward ? 0 : in - (size_t)job->input.n;
+    qn_panels_fill(&job->input, job->product.weight + skipped, in, forward,
+                   slice, job->batch.slices);
 }
 
 void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job)
 {
-    if (!wants_packed(job))
+    if (!job->packs)
         return;
-    job->packed = panels_of(job, job->grad == NULL);
-    job->packed.data = job->work + packed_at(job);
-    qn_pool_run(pool, job->batch.slices, pack_slice, job);
-}
-
-void qn_lstm_product(const struct qn_lstm_job *job, struct qn_gemm *p, int task)
-{
-    if (job->packed.data) {
-        qn_panels_product(&job->packed, p->c, p->ldc, p->a, p->lda, p->m,
-                          p->beta != 0.0f, qn_lstm_task_work(job, task));
-        return;
+    bool forward = job->grad == NULL;
+    size_t in = (size_t)job->layer->x.width;
+    size_t wanted = forward ? in : (size_t)job->grad->d_x.width;
+    float *at = job->work + packed_at(job);
+    job->recurrent = panels_of(job, job->hidden, job->hidden, forward);
+    job->recurrent.data = at;
+    if (job->by_step && !job->looks_up && (forward || job->grad->d_x.buffer)) {
+        job->input = panels_of(job, in, wanted, forward);
+        job->input.data = at + packed_weight(job, job->hidden);
     }
-    p->b = qn_floats(job->layer->weight_hh);
-    p->ldb = job->hidden;
-    qn_gemm(p);
+    qn_pool_run(pool, job->batch.slices, pack_slice, job);
 }

@@ -2,7 +2,7 @@
  * file is compiled for.
  *
  * A tile of rows x panel of C stays in registers while k runs: six rows of two
- * vectors are twelve of sixteen registers (AVX2, SSE), twelve rows 24 of 32
+ * vectors are twelve of sixteen registers (AVX2, SSE), 14 rows 28 of 32
  * (AVX-512). The vectors are the compiler's own, so one text serves all. */
 #ifndef QN_BACKEND_CPU_PANEL_LOOP_H
 #define QN_BACKEND_CPU_PANEL_LOOP_H
@@ -10,22 +10,26 @@
 #include "backend/cpu/kernels.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__AVX512F__)
-enum { QN_LANES = 16, QN_TILE_ROWS = 12 };
+enum { QN_LANES = 16, QN_TILE_ROWS = 14 };
 #elif defined(__AVX__)
 enum { QN_LANES = 8, QN_TILE_ROWS = 6 };
 #else
 enum { QN_LANES = 4, QN_TILE_ROWS = 6 };
 #endif
-enum { QN_PANEL = 2 * QN_LANES };
+enum { QN_PANEL = 2 * QN_LANES, QN_LINE = 16 };
 
 /* The next loop, of at most QN_TILE_ROWS rounds, as straight code. */
-#define QN_UNROLL _Pragma("GCC unroll 12")
+#define QN_UNROLL _Pragma("GCC unroll 14")
 
 /* Any address will do; and floats may be looked at through it. */
-typedef float qn_lanes __attribute__((vector_size(QN_LANES * sizeof(float)),
-                                      aligned(sizeof(float)), may_alias));
+#define QN_VECTOR(n)                                                           \
+    __attribute__((vector_size((n) * sizeof(float)), aligned(sizeof(float)),   \
+                   may_alias))
+typedef float qn_lanes QN_VECTOR(QN_LANES);
+typedef float qn_four QN_VECTOR(4);
 
 /* One k of a tile: of A one element of each row, of B a row of the panel. */
 __attribute__((always_inline)) static inline void
@@ -52,11 +56,18 @@ qn_tile(const struct qn_panel_product *p, const int rows)
     const float *restrict b = p->panel;
     qn_lanes left[QN_TILE_ROWS];
     qn_lanes right[QN_TILE_ROWS];
+    qn_lanes zero = {0};
+    qn_lanes bias_left = p->bias ? *(const qn_lanes *)p->bias : zero;
+    qn_lanes bias_right =
+        p->bias ? *(const qn_lanes *)(p->bias + QN_LANES) : zero;
     QN_UNROLL
     for (int r = 0; r < rows; r++) {
         const float *c = p->c + (size_t)r * p->ldc;
-        left[r] = right[r] = (qn_lanes){0};
-        __builtin_prefetch(c, 1);
+        left[r] = bias_left;
+        right[r] = bias_right;
+        QN_UNROLL
+        for (int j = 0; j < QN_PANEL; j += QN_LINE)
+            __builtin_prefetch(c + j, 1);
         __builtin_prefetch(c + QN_PANEL - 1, 1);
     }
     int i = 0;
@@ -91,6 +102,8 @@ static void qn_tile_rows(const struct qn_panel_product *p)
 {
     switch (p->m) {
 #if defined(__AVX512F__)
+        QN_TILE_OF(14);
+        QN_TILE_OF(13);
         QN_TILE_OF(12);
         QN_TILE_OF(11);
         QN_TILE_OF(10);
@@ -111,10 +124,14 @@ static void qn_tile_rows(const struct qn_panel_product *p)
 static void qn_tile_narrow(const struct qn_panel_product *p)
 {
     float apart[QN_TILE_ROWS * QN_PANEL];
+    float bias[QN_PANEL] = {0};
     struct qn_panel_product whole = *p;
     whole.c = apart;
     whole.ldc = QN_PANEL;
     whole.add = false;
+    if (p->bias)
+        memcpy(bias, p->bias, p->columns * sizeof *bias);
+    whole.bias = p->bias ? bias : NULL;
     qn_tile_rows(&whole);
     for (size_t r = 0; r < (size_t)p->m; r++)
         for (size_t j = 0; j < p->columns; j++) {
@@ -135,14 +152,55 @@ static int qn_tile_first(int m, int tile)
     return (int)((int64_t)m * tile / qn_n_tiles(m));
 }
 
+/* Four rows by four columns of A, turned. */
+static inline void qn_turn_four(float *to, size_t rows, const float *a,
+                                size_t lda)
+{
+    qn_four r0 = *(const qn_four *)a;
+    qn_four r1 = *(const qn_four *)(a + lda);
+    qn_four r2 = *(const qn_four *)(a + 2 * lda);
+    qn_four r3 = *(const qn_four *)(a + 3 * lda);
+    qn_four low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+    qn_four high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+    qn_four low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+    qn_four high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+    *(qn_four *)to = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+    to += rows;
+    *(qn_four *)to = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+    to += rows;
+    *(qn_four *)to = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+    to += rows;
+    *(qn_four *)to = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
+/* The rows of a tile, column by column. Of rows and columns that four does not
+ * divide, the last four are taken, some for the second time. */
+static void qn_pack_tile(float *to, const float *a, size_t lda, size_t rows,
+                         size_t k)
+{
+    if (rows < 4 || k < 4) {
+        for (size_t i = 0; i < k; i++)
+            for (size_t r = 0; r < rows; r++)
+                to[i * rows + r] = a[r * lda + i];
+        return;
+    }
+    for (size_t i = 0; i < k; i += 4) {
+        size_t column = i + 4 <= k ? i : k - 4;
+        for (size_t r = 0; r < rows; r += 4) {
+            size_t row = r + 4 <= rows ? r : rows - 4;
+            qn_turn_four(to + column * rows + row, rows, a + row * lda + column,
+                         lda);
+        }
+    }
+}
+
 static void qn_pack_rows(float *to, const float *a, size_t lda, int m, int k)
 {
     for (int t = 0; t < qn_n_tiles(m); t++) {
-        const float *from = a + (size_t)qn_tile_first(m, t) * lda;
-        size_t rows = (size_t)(qn_tile_first(m, t + 1) - qn_tile_first(m, t));
-        for (size_t i = 0; i < (size_t)k; i++, to += rows)
-            for (size_t r = 0; r < rows; r++)
-                to[r] = from[r * lda + i];
+        int first = qn_tile_first(m, t);
+        size_t rows = (size_t)(qn_tile_first(m, t + 1) - first);
+        qn_pack_tile(to + (size_t)first * (size_t)k, a + (size_t)first * lda,
+                     lda, rows, (size_t)k);
     }
 }
 

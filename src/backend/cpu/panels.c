@@ -93,31 +93,34 @@ void qn_panels_fill(const struct qn_panels *p, const float *b, size_t ldb,
     }
 }
 
-size_t qn_panels_work(const struct qn_panels *p, int m)
-{
-    return (size_t)m * (size_t)(p->k < STRETCH ? p->k : STRETCH);
-}
-
-void qn_panels_product(const struct qn_panels *p, float *c, size_t ldc,
-                       const float *a, size_t lda, int m, bool add, float *work)
+void qn_panels_take_rows(const struct qn_panels *p, float *rows, const float *a,
+                         size_t lda, int m)
 {
     for (int s = 0; s < n_stretches(p); s++) {
         int from = qn_split(p->k, n_stretches(p), s);
         int end = qn_split(p->k, n_stretches(p), s + 1);
-        p->kernels->pack_rows(work, a + from, lda, m, end - from);
+        p->kernels->pack_rows(rows + (size_t)from * (size_t)m, a + from, lda, m,
+                              end - from);
+    }
+}
+
+void qn_panels_product(const struct qn_panels *p, float *c, size_t ldc,
+                       const float *rows, int m, const float *bias, bool add)
+{
+    for (int s = 0; s < n_stretches(p); s++)
         for (size_t i = 0; i < n_panels(p); i++) {
             struct panel panel = panel_at(p, s, i);
             struct qn_panel_product product = {
                 .c = c + panel.column,
-                .a = work,
+                .a = rows + (size_t)panel.from * (size_t)m,
                 .panel = panel.data,
+                .bias = bias && s == 0 ? bias + panel.column : NULL,
                 .ldc = ldc,
                 .m = m,
-                .k = end - from,
+                .k = panel.end - panel.from,
                 .columns = panel.columns,
                 .add = add || s > 0,
             };
             p->kernels->panel_product(&product);
         }
-    }
 }

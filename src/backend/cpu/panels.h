@@ -26,13 +26,14 @@ size_t qn_panels_size(const struct qn_panels *p);
 void qn_panels_fill(const struct qn_panels *p, const float *b, size_t ldb,
                     bool trans, int part, int parts);
 
-/* Floats of work of a product with so many rows. */
-size_t qn_panels_work(const struct qn_panels *p, int m);
+/* Rows of A for products with p, and any other of the same k: m k floats. */
+void qn_panels_take_rows(const struct qn_panels *p, float *rows, const float *a,
+                         size_t lda, int m);
 
-/* C [m, n] = A [m, k] B, or += when 'add'; rows lda and ldc floats apart, C
- * apart from A. A row of C does not depend on how many rows there are. */
+/* C [m, n] = A [m, k] B, or += when 'add', of rows taken so; else with 'bias'
+ * [n], unless NULL, added to each row. Rows of C are ldc floats apart; none
+ * depends on how many rows there are. */
 void qn_panels_product(const struct qn_panels *p, float *c, size_t ldc,
-                       const float *a, size_t lda, int m, bool add,
-                       float *work);
+                       const float *rows, int m, const float *bias, bool add);
 
 #endif

@@ -170,7 +170,9 @@ static void backward_products(const struct qn_qrnn_job *job,
     float beta = 0.0f;
     float *dw = qn_partials_weight(&job->partials, slice, first ? 0 : 1, &beta);
     if (job->looks_up) {
-        qn_lookup_take(&job->lookup, slice, first, block, dw, beta, work);
+        if (first)
+            qn_lookup_clear(&job->lookup, slice);
+        qn_lookup_take(&job->lookup, slice, block, dw, beta, work);
         return;
     }
     if (job->pairs_up) {
