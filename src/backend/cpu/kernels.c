@@ -465,6 +465,7 @@ static void adam(float *restrict w, const float *restrict g, float *restrict m,
 const struct qn_kernels QN_KERNELS = {
     .name = NAME(QN_KERNELS_NAME),
     .panel = QN_PANEL,
+    .turn = qn_turn,
     .pack_rows = qn_pack_rows,
     .panel_product = qn_panel_rows,
     .add = add,

@@ -83,6 +83,10 @@ struct qn_kernels {
     const char *name;
 
     size_t panel; /* columns of a panel */
+    /* A [rows, columns at lda], turned: row i of 'to', whose rows are 'pitch'
+     * apart, is column i. */
+    void (*turn)(float *to, size_t pitch, const float *a, size_t lda,
+                 size_t rows, size_t columns);
     /* A [m, k at lda]: some rows, column by column, then the next ones. */
     void (*pack_rows)(float *to, const float *a, size_t lda, int m, int k);
     void (*panel_product)(const struct qn_panel_product *p);

@@ -107,6 +107,33 @@ static void masked_cell(const struct qn_lstm_job *job, int b, int t)
     memset(qn_row(&l->out, b, t), 0, bytes);
 }
 
+/* What the cell (b, t) writes, and what the next step multiplies. */
+static void ask_for(const struct qn_lstm_job *job, int b, int t)
+{
+    const struct qn_lstm *l = job->layer;
+    size_t at = qn_lstm_row(job, b, t) * job->hidden;
+    qn_lstm_ask(qn_floats(l->cells) + at, job->hidden);
+    qn_lstm_ask(qn_floats(l->hiddens) + at, job->hidden);
+    qn_lstm_ask(qn_row(&l->out, b, t), job->hidden);
+    if (t + 1 < job->batch.steps)
+        qn_lstm_ask(qn_row(&l->x, b, t + 1), (size_t)l->x.width);
+}
+
+/* Step t of the part, whose gates have all products. */
+static void forward_cells(const struct qn_lstm_job *job,
+                          const struct qn_block *part, int t)
+{
+    int end = part->first + part->sequences;
+    for (int b = part->first; b < end; b++) {
+        if (b + 1 < end)
+            ask_for(job, b + 1, t);
+        if (t < qn_lstm_real_steps(job, b))
+            forward_cell(job, b, t);
+        else
+            masked_cell(job, b, t);
+    }
+}
+
 static void forward_recurrence(void *arg, int task)
 {
     const struct qn_lstm_job *job = arg;
@@ -114,11 +141,7 @@ static void forward_recurrence(void *arg, int task)
     for (int t = 0; t < part.steps; t++) {
         struct qn_block run = qn_lstm_running(job, &part, t);
         forward_step(job, &run, t, qn_lstm_task_work(job, task));
-        for (int b = part.first; b < part.first + part.sequences; b++)
-            if (t < qn_lstm_real_steps(job, b))
-                forward_cell(job, b, t);
-            else
-                masked_cell(job, b, t);
+        forward_cells(job, &part, t);
     }
 }
 

@@ -79,6 +79,14 @@ struct qn_lstm_rows qn_lstm_before(const struct qn_lstm_job *job,
 struct qn_lstm_cell qn_lstm_cell(const struct qn_lstm_job *job, int b, int t);
 struct qn_drop qn_lstm_drop(const struct qn_lstm_job *job, int b, int t);
 
+/* Ask for n floats that are read or written soon: the rows of a step lie a
+ * sequence apart, where the processor does not look for the next one. */
+static inline void qn_lstm_ask(const float *row, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16)
+        __builtin_prefetch(row + i, 1);
+}
+
 /* The gradients of weights and bias. By block: take its rows, as the slice's
  * first or another. By step: clear the task's, then take each step's rows, from
  * the last on. In the end add all, in order, to the gradients. */

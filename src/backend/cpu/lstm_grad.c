@@ -27,6 +27,16 @@ static void store_states(const struct qn_lstm_job *job, struct qn_tensor to,
         memcpy(qn_floats(to) + (size_t)part->first * job->hidden, from, bytes);
 }
 
+/* What the cell (b, t) reads. */
+static void ask_for(const struct qn_lstm_job *job, int b, int t)
+{
+    struct qn_lstm_cell cell = qn_lstm_cell(job, b, t);
+    qn_lstm_ask(cell.gates, job->outputs);
+    qn_lstm_ask(cell.c, job->hidden);
+    qn_lstm_ask(cell.prev, job->hidden);
+    qn_lstm_ask(qn_row(&job->grad->d_out, b, t), job->hidden);
+}
+
 /* dh [H] of h[t] from later steps, and then from this one's output. */
 static void backward_cell(const struct qn_lstm_job *job, float *dh, float *dc,
                           int b, int t)
@@ -104,6 +114,8 @@ static void backward_cells(const struct qn_lstm_job *job, float *dh, float *dc,
         int b = part->first + i;
         int real = qn_lstm_real_steps(job, b);
         size_t at = (size_t)i * job->hidden;
+        if (i + 1 < part->sequences)
+            ask_for(job, b + 1, t);
         if (t == real - 1)
             load_last(job, dh + at, dc + at, b);
         if (t < real)

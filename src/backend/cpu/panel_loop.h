@@ -153,7 +153,7 @@ static int qn_tile_first(int m, int tile)
 }
 
 /* Four rows by four columns of A, turned. */
-static inline void qn_turn_four(float *to, size_t rows, const float *a,
+static inline void qn_turn_four(float *to, size_t pitch, const float *a,
                                 size_t lda)
 {
     qn_four r0 = *(const qn_four *)a;
@@ -165,31 +165,31 @@ static inline void qn_turn_four(float *to, size_t rows, const float *a,
     qn_four low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
     qn_four high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
     *(qn_four *)to = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-    to += rows;
+    to += pitch;
     *(qn_four *)to = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-    to += rows;
+    to += pitch;
     *(qn_four *)to = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-    to += rows;
+    to += pitch;
     *(qn_four *)to = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
-/* The rows of a tile, column by column. Of rows and columns that four does not
- * divide, the last four are taken, some for the second time. */
-static void qn_pack_tile(float *to, const float *a, size_t lda, size_t rows,
-                         size_t k)
+/* Of rows and columns that four does not divide, the last four are taken, some
+ * for the second time. */
+static void qn_turn(float *to, size_t pitch, const float *a, size_t lda,
+                    size_t rows, size_t columns)
 {
-    if (rows < 4 || k < 4) {
-        for (size_t i = 0; i < k; i++)
+    if (rows < 4 || columns < 4) {
+        for (size_t i = 0; i < columns; i++)
             for (size_t r = 0; r < rows; r++)
-                to[i * rows + r] = a[r * lda + i];
+                to[i * pitch + r] = a[r * lda + i];
         return;
     }
-    for (size_t i = 0; i < k; i += 4) {
-        size_t column = i + 4 <= k ? i : k - 4;
+    for (size_t i = 0; i < columns; i += 4) {
+        size_t column = i + 4 <= columns ? i : columns - 4;
         for (size_t r = 0; r < rows; r += 4) {
             size_t row = r + 4 <= rows ? r : rows - 4;
-            qn_turn_four(to + column * rows + row, rows, a + row * lda + column,
-                         lda);
+            qn_turn_four(to + column * pitch + row, pitch,
+                         a + row * lda + column, lda);
         }
     }
 }
@@ -199,23 +199,26 @@ static void qn_pack_rows(float *to, const float *a, size_t lda, int m, int k)
     for (int t = 0; t < qn_n_tiles(m); t++) {
         int first = qn_tile_first(m, t);
         size_t rows = (size_t)(qn_tile_first(m, t + 1) - first);
-        qn_pack_tile(to + (size_t)first * (size_t)k, a + (size_t)first * lda,
-                     lda, rows, (size_t)k);
+        qn_turn(to + (size_t)first * (size_t)k, rows, a + (size_t)first * lda,
+                lda, rows, (size_t)k);
     }
 }
 
 static void qn_panel_rows(const struct qn_panel_product *p)
 {
-    for (int t = 0; t < qn_n_tiles(p->m); t++) {
-        int first = qn_tile_first(p->m, t);
-        struct qn_panel_product tile = *p;
-        tile.m = qn_tile_first(p->m, t + 1) - first;
-        tile.a = p->a + (size_t)first * (size_t)p->k;
-        tile.c = p->c + (size_t)first * p->ldc;
+    struct qn_panel_product tile = *p;
+    int tiles = qn_n_tiles(p->m);
+    int first = 0;
+    for (int t = 1; t <= tiles; t++) {
+        int end = t < tiles ? qn_tile_first(p->m, t) : p->m;
+        tile.m = end - first;
         if (p->columns < QN_PANEL)
             qn_tile_narrow(&tile);
         else
             qn_tile_rows(&tile);
+        tile.a += (size_t)tile.m * (size_t)p->k;
+        tile.c += (size_t)tile.m * p->ldc;
+        first = end;
     }
 }
 

@@ -65,17 +65,6 @@ static void copy_rows(const struct panel *to, size_t width, const float *b,
                b + (size_t)i * ldb + to->column, to->columns * sizeof *b);
 }
 
-static void copy_columns(const struct panel *to, size_t width, const float *b,
-                         size_t ldb)
-{
-    size_t rows = (size_t)(to->end - to->from);
-    for (size_t j = 0; j < to->columns; j++) {
-        const float *from = b + (to->column + j) * ldb + to->from;
-        for (size_t i = 0; i < rows; i++)
-            to->data[i * width + j] = from[i];
-    }
-}
-
 void qn_panels_fill(const struct qn_panels *p, const float *b, size_t ldb,
                     bool trans, int part, int parts)
 {
@@ -87,7 +76,8 @@ void qn_panels_fill(const struct qn_panels *p, const float *b, size_t ldb,
         struct panel to = panel_at(p, i / panels, (size_t)(i % panels));
         pad(&to, width);
         if (trans)
-            copy_columns(&to, width, b, ldb);
+            p->kernels->turn(to.data, width, b + to.column * ldb + to.from, ldb,
+                             to.columns, (size_t)(to.end - to.from));
         else
             copy_rows(&to, width, b, ldb);
     }
@@ -104,23 +94,36 @@ void qn_panels_take_rows(const struct qn_panels *p, float *rows, const float *a,
     }
 }
 
+/* Rows of one stretch times all its panels. */
+static void stretch_product(const struct qn_panels *p, int stretch,
+                            struct qn_panel_product product)
+{
+    const struct qn_kernels *kernels = p->kernels;
+    struct panel first = panel_at(p, stretch, 0);
+    size_t width = kernels->panel;
+    product.panel = first.data;
+    product.k = first.end - first.from;
+    product.a += (size_t)first.from * (size_t)product.m;
+    for (size_t left = (size_t)p->n; left > 0; left -= product.columns) {
+        product.columns = left < width ? left : width;
+        kernels->panel_product(&product);
+        product.c += width;
+        product.panel += (size_t)product.k * width;
+        if (product.bias)
+            product.bias += width;
+    }
+}
+
 void qn_panels_product(const struct qn_panels *p, float *c, size_t ldc,
                        const float *rows, int m, const float *bias, bool add)
 {
-    for (int s = 0; s < n_stretches(p); s++)
-        for (size_t i = 0; i < n_panels(p); i++) {
-            struct panel panel = panel_at(p, s, i);
-            struct qn_panel_product product = {
-                .c = c + panel.column,
-                .a = rows + (size_t)panel.from * (size_t)m,
-                .panel = panel.data,
-                .bias = bias && s == 0 ? bias + panel.column : NULL,
-                .ldc = ldc,
-                .m = m,
-                .k = panel.end - panel.from,
-                .columns = panel.columns,
-                .add = add || s > 0,
-            };
-            p->kernels->panel_product(&product);
-        }
+    for (int s = 0; s < n_stretches(p); s++) {
+        struct qn_panel_product product = {.c = c,
+                                           .a = rows,
+                                           .bias = s == 0 ? bias : NULL,
+                                           .ldc = ldc,
+                                           .m = m,
+                                           .add = add || s > 0};
+        stretch_product(p, s, product);
+    }
 }
