@@ -46,16 +46,36 @@ static float *spoilt(size_t count)
     return x;
 }
 
+/* Both factors come in two pieces, of which this is the first one's size. */
+static int first_of(const struct shape *s)
+{
+    return s->k * 2 / 3;
+}
+
 static struct qn_panels packed(const struct qn_kernels *kernels,
                                const struct shape *s, const float *b)
 {
     struct qn_panels p = {.kernels = kernels, .n = s->n, .k = s->k};
     size_t size = qn_panels_size(&p);
     p.data = spoilt(size); /* padding must be written, too */
-    for (int part = 0; part < s->parts; part++)
-        qn_panels_fill(&p, b, pitch_of(s->trans ? s->k : s->n), s->trans, part,
+    size_t ldb = pitch_of(s->trans ? s->k : s->n);
+    int at = first_of(s);
+    const float *second = b + (size_t)at * (s->trans ? 1 : ldb);
+    for (int part = 0; part < s->parts; part++) {
+        qn_panels_fill(&p, 0, at, b, ldb, s->trans, part, s->parts);
+        qn_panels_fill(&p, at, s->k - at, second, ldb, s->trans, part,
                        s->parts);
+    }
     return p;
+}
+
+static void take_rows(const struct qn_panels *p, float *rows, const float *a,
+                      const struct shape *s)
+{
+    int at = first_of(s);
+    size_t lda = pitch_of(s->k);
+    qn_panels_take_rows(p, rows, 0, at, a, lda, s->m);
+    qn_panels_take_rows(p, rows, at, s->k - at, a + at, lda, s->m);
 }
 
 static float expected(const struct shape *s, const float *a, const float *b,
@@ -85,7 +105,7 @@ static void check(const struct qn_kernels *kernels, const struct shape *s)
         c[i] = s->add || i % ldc >= (size_t)s->n ? 1.0f : NAN;
     struct qn_panels p = packed(kernels, s, b);
     float *rows = spoilt((size_t)s->m * (size_t)s->k);
-    qn_panels_take_rows(&p, rows, a, pitch_of(s->k), s->m);
+    take_rows(&p, rows, a, s);
     float *bias = numbers((size_t)s->n);
     qn_panels_product(&p, c, ldc, rows, s->m, s->bias ? bias : NULL, s->add);
     free(bias);
@@ -163,7 +183,7 @@ static void the_last_panel_may_be_narrow(void **state)
 
 static void long_sums(const struct qn_kernels *kernels)
 {
-    static const int k[] = {1, 255, 256, 257, 600, 1000};
+    static const int k[] = {1, 600, 1023, 1024, 1025, 1600, 2100};
     for (size_t i = 0; i < sizeof k / sizeof k[0]; i++)
         for (int bits = 0; bits < 4; bits++) {
             struct shape shape = {
@@ -182,7 +202,7 @@ static void long_sums_go_in_stretches(void **state)
 /* Bits, not nearly: a run must not depend on how sequences are dealt out. */
 static void rows_alone(const struct qn_kernels *kernels)
 {
-    enum { M = 13, N = 50, K = 300 };
+    enum { M = 13, N = 50, K = 1100 };
     struct shape shape = {M, N, K, .parts = 1};
     float *b = numbers((size_t)K * pitch_of(N));
     float *a = numbers((size_t)M * K);
@@ -192,10 +212,10 @@ static void rows_alone(const struct qn_kernels *kernels)
     float together[M * N];
     float alone[N];
     float *rows = spoilt((size_t)M * K);
-    qn_panels_take_rows(&p, rows, a, K, M);
+    qn_panels_take_rows(&p, rows, 0, K, a, K, M);
     qn_panels_product(&p, together, N, rows, M, NULL, false);
     for (size_t i = 0; i < M; i++) {
-        qn_panels_take_rows(&p, rows, a + i * K, K, 1);
+        qn_panels_take_rows(&p, rows, 0, K, a + i * K, K, 1);
         qn_panels_product(&p, alone, N, rows, 1, NULL, false);
         assert_memory_equal(alone, together + i * N, sizeof alone);
     }

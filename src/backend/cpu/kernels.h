@@ -87,8 +87,10 @@ struct qn_kernels {
      * apart, is column i. */
     void (*turn)(float *to, size_t pitch, const float *a, size_t lda,
                  size_t rows, size_t columns);
-    /* A [m, k at lda]: some rows, column by column, then the next ones. */
-    void (*pack_rows)(float *to, const float *a, size_t lda, int m, int k);
+    /* Rows of A [m, all], of which 'a' has columns [at, at + k): some rows,
+     * column by column, then the next ones. */
+    void (*pack_rows)(float *to, int all, int at, const float *a, size_t lda,
+                      int m, int k);
     void (*panel_product)(const struct qn_panel_product *p);
 
     /* y += x; y = a + b and y = a - b, where y may be a; the sum of squares in

@@ -1,9 +1,9 @@
 /* lstm.c - the LSTM layer: a recurrence that takes all sequences of a slice one
  * step at a time.
  *
- * Forward, each step makes W_ih x[t] + b in its rows of 'saved', which lie T*4H
- * apart, unless a product of whole blocks has done so before; adds W_hh h[t-1]
- * to them and makes the gates in place. lstm_grad.c is the way back. */
+ * Forward, each step makes its pre-activations in its rows of 'saved', which
+ * lie T*4H apart, unless a product of whole blocks has put W_ih x[t] + b there;
+ * and the gates in place. lstm_grad.c is the way back. */
 #include "backend/cpu/lstm.h"
 
 #include "backend/cpu/gemm.h"
@@ -21,36 +21,42 @@ static void forward_products(void *arg, int slice)
     }
 }
 
-/* a[t] = W_ih x[t] + b for all sequences of the part. */
-static void multiply_input(const struct qn_lstm_job *job,
-                           const struct qn_block *part, int t, float *work)
+/* a[t] = W_ih x[t] + b of a part, looked up. */
+static void look_up(const struct qn_lstm_job *job, const struct qn_block *part,
+                    int t, float *work)
 {
-    const struct qn_seq *x = &job->layer->x;
-    int m = part->sequences;
-    for (int i = 0; job->looks_up && i < m; i++) {
-        struct qn_block row = {part->first + i, 1, t, 1};
+    struct qn_block row = {part->first, 1, t, 1};
+    for (; row.first < part->first + part->sequences; row.first++)
         qn_lookup_forward(&job->lookup, &row, work);
-    }
-    if (job->looks_up)
-        return;
-    qn_panels_take_rows(&job->input, work, qn_row(x, part->first, t),
-                        x->seq_pitch, m);
-    qn_panels_product(&job->input, qn_lstm_gates(job, part->first, t),
-                      qn_lstm_gates_pitch(job), work, m, job->product.bias,
-                      false);
 }
 
-/* a[t] += W_hh h[t-1] for all sequences of the part. */
-static void add_recurrent(const struct qn_lstm_job *job,
-                          const struct qn_block *part, int t, float *work)
+/* a[t] = W_hh h[t-1] + W_ih x[t] + b, or += the first term alone. */
+static void multiply(const struct qn_lstm_job *job, const struct qn_block *part,
+                     int t, struct qn_lstm_rows h, float *rows)
 {
-    const struct qn_lstm *l = job->layer;
-    struct qn_lstm_rows h =
-        qn_lstm_before(job, l->hiddens, l->h0, part->first, t);
+    const struct qn_seq *x = &job->layer->x;
+    const struct qn_panels *weights = &job->forward;
+    int m = part->sequences;
+    int hidden = (int)job->hidden;
+    bool whole = weights->k > hidden;
+    qn_panels_take_rows(weights, rows, 0, hidden, h.data, h.pitch, m);
+    if (whole)
+        qn_panels_take_rows(weights, rows, hidden, x->width,
+                            qn_row(x, part->first, t), x->seq_pitch, m);
+    qn_panels_product(weights, qn_lstm_gates(job, part->first, t),
+                      qn_lstm_gates_pitch(job), rows, m,
+                      whole ? job->product.bias : NULL, !whole);
+}
+
+/* a[t] += W_hh h[t-1], as it is. */
+static void add_recurrent(const struct qn_lstm_job *job,
+                          const struct qn_block *part, int t,
+                          struct qn_lstm_rows h)
+{
     struct qn_gemm product = {
         .c = qn_lstm_gates(job, part->first, t),
         .a = h.data,
-        .b = qn_floats(l->weight_hh),
+        .b = qn_floats(job->layer->weight_hh),
         .m = part->sequences,
         .n = (int)job->outputs,
         .k = (int)job->hidden,
@@ -60,23 +66,24 @@ static void add_recurrent(const struct qn_lstm_job *job,
         .trans_b = true,
         .beta = 1.0f,
     };
-    if (!job->packs) {
-        qn_gemm(&product);
-        return;
-    }
-    qn_panels_take_rows(&job->recurrent, work, h.data, h.pitch, product.m);
-    qn_panels_product(&job->recurrent, product.c, product.ldc, work, product.m,
-                      NULL, true);
+    qn_gemm(&product);
 }
 
+/* The products of step t for all sequences of the part. */
 static void forward_step(const struct qn_lstm_job *job,
                          const struct qn_block *part, int t, float *work)
 {
+    const struct qn_lstm *l = job->layer;
     if (part->sequences == 0)
         return;
-    if (job->by_step)
-        multiply_input(job, part, t, work);
-    add_recurrent(job, part, t, work);
+    struct qn_lstm_rows h =
+        qn_lstm_before(job, l->hiddens, l->h0, part->first, t);
+    if (job->looks_up)
+        look_up(job, part, t, work);
+    if (job->packs)
+        multiply(job, part, t, h, work);
+    else
+        add_recurrent(job, part, t, h);
 }
 
 static void forward_cell(const struct qn_lstm_job *job, int b, int t)

@@ -29,10 +29,10 @@ struct qn_lstm_job {
     size_t terms;           /* columns of [h | x], which da multiplies */
     float *sums;   /* backward: da^T [h | x] of each slice, [4H, terms] */
     float *biases; /* of each slice, [2, 4H] */
-    struct qn_panels recurrent; /* packs: W_hh^T forward, W_hh backward */
-    /* The same of W_ih, by step, backward of the columns that d_x has; without
-     * data when it is looked up, or d_x not wanted. */
-    struct qn_panels input;
+    /* When it packs. Forward [W_hh W_ih]^T by step, as many rows as terms, else
+     * W_hh^T; back W_hh, and by step the columns of W_ih that d_x has, without
+     * data when it is looked up or d_x not wanted. */
+    struct qn_panels forward, to_h, to_x;
     float *work;         /* [slices, task_work], sums, packed, lookup */
     size_t product_work; /* of a task, then its scratch: */
     size_t states_work, task_work; /* dh, dc [sequences, H] */

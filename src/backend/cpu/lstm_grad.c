@@ -59,14 +59,13 @@ static void backward_packed(const struct qn_lstm_job *job, float *dh,
 {
     const struct qn_lstm_grad *g = job->grad;
     int m = part->sequences;
-    qn_panels_take_rows(&job->recurrent, rows,
+    qn_panels_take_rows(&job->to_h, rows, 0, (int)job->outputs,
                         qn_lstm_gates(job, part->first, t),
                         qn_lstm_gates_pitch(job), m);
     if (dh)
-        qn_panels_product(&job->recurrent, dh, job->hidden, rows, m, NULL,
-                          false);
-    if (job->input.data)
-        qn_panels_product(&job->input, qn_row(&g->d_x, part->first, t),
+        qn_panels_product(&job->to_h, dh, job->hidden, rows, m, NULL, false);
+    if (job->to_x.data)
+        qn_panels_product(&job->to_x, qn_row(&g->d_x, part->first, t),
                           g->d_x.seq_pitch, rows, m, NULL, g->add_x);
 }
 
@@ -179,7 +178,7 @@ static void backward_slice(void *arg, int slice)
 {
     const struct qn_lstm_job *job = arg;
     struct qn_block all = qn_lstm_recurrence(job, slice);
-    if (job->input.data && !job->grad->add_x)
+    if (job->to_x.data && !job->grad->add_x)
         qn_product_clear_masked(&job->product, &all, &job->grad->d_x);
     backward_recurrence(arg, slice);
     backward_products(arg, slice);

@@ -10,16 +10,24 @@
  * four to eight steps of a small batch gain by it. */
 #define PACK_STEPS 8
 
-/* A weight [4H, width] for one way, of which back wants 'wanted' columns. */
-static struct qn_panels panels_of(const struct qn_lstm_job *job, size_t width,
-                                  size_t wanted, bool forward)
+/* B of the products with packed weights. */
+static struct qn_panels panels_of(const struct qn_lstm_job *job, size_t k,
+                                  size_t n)
 {
     struct qn_panels packed = {
-        .kernels = job->kernels,
-        .n = (int)(forward ? job->outputs : wanted),
-        .k = (int)(forward ? width : job->outputs),
-    };
+        .kernels = job->kernels, .k = (int)k, .n = (int)n};
     return packed;
+}
+
+static struct qn_panels forward_panels(const struct qn_lstm_job *job)
+{
+    return panels_of(job, job->by_step ? job->terms : job->hidden,
+                     job->outputs);
+}
+
+static bool packs_input(const struct qn_lstm_job *job)
+{
+    return job->packs && job->by_step && !job->looks_up;
 }
 
 /* Of what a task multiplies: the rows of a block, or those of a step, packed.
@@ -66,22 +74,22 @@ struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu, const struct qn_lstm *l)
     return job;
 }
 
-/* For both ways, of which one is larger by its padding. */
-static size_t packed_weight(const struct qn_lstm_job *job, size_t width)
+static size_t panels_work(struct qn_panels panels)
 {
-    struct qn_panels forward = panels_of(job, width, width, true);
-    struct qn_panels backward = panels_of(job, width, width, false);
-    size_t a = qn_panels_size(&forward);
-    size_t b = qn_panels_size(&backward);
-    return qn_lines(a > b ? a : b);
+    return qn_lines(qn_panels_size(&panels));
 }
 
+/* Of the way that takes more: they have other padding. */
 static size_t packed_work(const struct qn_lstm_job *job)
 {
     size_t in = (size_t)job->layer->x.width;
-    size_t recurrent = job->packs ? packed_weight(job, job->hidden) : 0;
-    return recurrent +
-           (job->by_step && !job->looks_up ? packed_weight(job, in) : 0);
+    if (!job->packs)
+        return 0;
+    size_t forward = panels_work(forward_panels(job));
+    size_t back = panels_work(panels_of(job, job->outputs, job->hidden));
+    if (packs_input(job))
+        back += panels_work(panels_of(job, job->outputs, in));
+    return forward > back ? forward : back;
 }
 
 static size_t sums_at(const struct qn_lstm_job *job)
@@ -224,33 +232,53 @@ struct qn_block qn_lstm_running(const struct qn_lstm_job *job,
     return run;
 }
 
-static void pack_slice(void *arg, int slice)
+static void pack_forward(void *arg, int slice)
 {
     const struct qn_lstm_job *job = arg;
-    bool forward = job->grad == NULL;
+    int hidden = (int)job->hidden;
+    int in = job->layer->x.width;
+    qn_panels_fill(&job->forward, 0, hidden, qn_floats(job->layer->weight_hh),
+                   job->hidden, true, slice, job->batch.slices);
+    if (packs_input(job))
+        qn_panels_fill(&job->forward, hidden, in, job->product.weight,
+                       (size_t)in, true, slice, job->batch.slices);
+}
+
+static void pack_back(void *arg, int slice)
+{
+    const struct qn_lstm_job *job = arg;
+    int outputs = (int)job->outputs;
     size_t in = (size_t)job->layer->x.width;
-    qn_panels_fill(&job->recurrent, qn_floats(job->layer->weight_hh),
-                   job->hidden, forward, slice, job->batch.slices);
-    if (!job->input.data)
+    qn_panels_fill(&job->to_h, 0, outputs, qn_floats(job->layer->weight_hh),
+                   job->hidden, false, slice, job->batch.slices);
+    size_t skipped = in - (size_t)job->to_x.n;
+    if (job->to_x.data)
+        qn_panels_fill(&job->to_x, 0, outputs, job->product.weight + skipped,
+                       in, false, slice, job->batch.slices);
+}
+
+static void open_back(struct qn_lstm_job *job, float *work)
+{
+    const struct qn_seq *d_x = &job->grad->d_x;
+    job->to_h = panels_of(job, job->outputs, job->hidden);
+    job->to_h.data = work;
+    if (!packs_input(job) || !d_x->buffer)
         return;
-    size_t skipped = forward ? 0 : in - (size_t)job->input.n;
-    qn_panels_fill(&job->input, job->product.weight + skipped, in, forward,
-                   slice, job->batch.slices);
+    job->to_x = panels_of(job, job->outputs, (size_t)d_x->width);
+    job->to_x.data = work + panels_work(job->to_h);
 }
 
 void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job)
 {
+    float *work = job->work + packed_at(job);
     if (!job->packs)
         return;
-    bool forward = job->grad == NULL;
-    size_t in = (size_t)job->layer->x.width;
-    size_t wanted = forward ? in : (size_t)job->grad->d_x.width;
-    float *at = job->work + packed_at(job);
-    job->recurrent = panels_of(job, job->hidden, job->hidden, forward);
-    job->recurrent.data = at;
-    if (job->by_step && !job->looks_up && (forward || job->grad->d_x.buffer)) {
-        job->input = panels_of(job, in, wanted, forward);
-        job->input.data = at + packed_weight(job, job->hidden);
+    if (job->grad) {
+        open_back(job, work);
+    } else {
+        job->forward = forward_panels(job);
+        job->forward.data = work;
     }
-    qn_pool_run(pool, job->batch.slices, pack_slice, job);
+    qn_pool_run(pool, job->batch.slices, job->grad ? pack_back : pack_forward,
+                job);
 }

@@ -194,13 +194,14 @@ static void qn_turn(float *to, size_t pitch, const float *a, size_t lda,
     }
 }
 
-static void qn_pack_rows(float *to, const float *a, size_t lda, int m, int k)
+static void qn_pack_rows(float *to, int all, int at, const float *a, size_t lda,
+                         int m, int k)
 {
     for (int t = 0; t < qn_n_tiles(m); t++) {
-        int first = qn_tile_first(m, t);
-        size_t rows = (size_t)(qn_tile_first(m, t + 1) - first);
-        qn_turn(to + (size_t)first * (size_t)k, rows, a + (size_t)first * lda,
-                lda, rows, (size_t)k);
+        size_t first = (size_t)qn_tile_first(m, t);
+        size_t rows = (size_t)qn_tile_first(m, t + 1) - first;
+        qn_turn(to + first * (size_t)all + rows * (size_t)at, rows,
+                a + first * lda, lda, rows, (size_t)k);
     }
 }
 

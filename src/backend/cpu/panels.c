@@ -5,9 +5,11 @@
 
 #include <string.h>
 
-/* The most rows of a stretch: a panel of it (256 x 16 or 32 floats) stays in
- * the first-level cache while all rows of A pass over it. */
-#define STRETCH 256
+/* The most rows of a stretch: a panel of it (1024 x 16 or 32 floats) stays in
+ * the second-level cache while all rows of A pass over it. What one that stays
+ * in the first would save is less than what C costs, read and written once a
+ * stretch. */
+#define STRETCH 1024
 
 static size_t n_panels(const struct qn_panels *p)
 {
@@ -25,72 +27,103 @@ size_t qn_panels_size(const struct qn_panels *p)
     return (size_t)p->k * n_panels(p) * p->kernels->panel;
 }
 
-/* A panel of a stretch. */
-struct panel {
-    float *data; /* [end - from, width] */
-    int from, end;
-    size_t column, columns; /* the first, and how many are not padding */
+static int stretch_from(const struct qn_panels *p, int stretch)
+{
+    return qn_split(p->k, n_stretches(p), stretch);
+}
+
+static float *panel_at(const struct qn_panels *p, int stretch, size_t panel)
+{
+    size_t from = (size_t)stretch_from(p, stretch);
+    size_t rows = (size_t)stretch_from(p, stretch + 1) - from;
+    return p->data + (from * n_panels(p) + panel * rows) * p->kernels->panel;
+}
+
+/* Some rows of a matrix within a stretch: [from, end) of all its rows. */
+struct span {
+    int stretch, from, end;
 };
 
-static struct panel panel_at(const struct qn_panels *p, int stretch, size_t i)
+static struct span span_of(const struct qn_panels *p, int stretch, int at,
+                           int count)
+{
+    struct span span = {stretch, stretch_from(p, stretch),
+                        stretch_from(p, stretch + 1)};
+    if (span.from < at)
+        span.from = at;
+    if (span.end > at + count)
+        span.end = at + count;
+    return span;
+}
+
+/* Rows of a panel, its columns beyond n as zeros. */
+struct panel_part {
+    float *to;
+    size_t rows, width;
+    size_t columns; /* that are not padding */
+};
+
+static void pad(const struct panel_part *part)
+{
+    for (size_t i = 0; part->columns < part->width && i < part->rows; i++)
+        memset(part->to + i * part->width + part->columns, 0,
+               (part->width - part->columns) * sizeof *part->to);
+}
+
+static void copy(const struct panel_part *part, const float *b, size_t ldb)
+{
+    for (size_t i = 0; i < part->rows; i++)
+        memcpy(part->to + i * part->width, b + i * ldb,
+               part->columns * sizeof *b);
+}
+
+/* 'b' begins at the span's first row. */
+static void fill_panel(const struct qn_panels *p, const struct span *span,
+                       size_t panel, const float *b, size_t ldb, bool trans)
 {
     size_t width = p->kernels->panel;
-    int from = qn_split(p->k, n_stretches(p), stretch);
-    int end = qn_split(p->k, n_stretches(p), stretch + 1);
-    size_t left = (size_t)p->n - i * width;
-    struct panel panel = {
-        .data = p->data + (size_t)from * n_panels(p) * width +
-                i * (size_t)(end - from) * width,
-        .from = from,
-        .end = end,
-        .column = i * width,
+    size_t column = panel * width;
+    size_t left = (size_t)p->n - column;
+    size_t above = (size_t)(span->from - stretch_from(p, span->stretch));
+    struct panel_part part = {
+        .to = panel_at(p, span->stretch, panel) + above * width,
+        .rows = (size_t)(span->end - span->from),
+        .width = width,
         .columns = left < width ? left : width,
     };
-    return panel;
+    pad(&part);
+    if (trans)
+        p->kernels->turn(part.to, width, b + column * ldb, ldb, part.columns,
+                         part.rows);
+    else
+        copy(&part, b + column, ldb);
 }
 
-static void pad(const struct panel *to, size_t width)
+void qn_panels_fill(const struct qn_panels *p, int at, int count,
+                    const float *b, size_t ldb, bool trans, int part, int parts)
 {
-    size_t rows = (size_t)(to->end - to->from);
-    for (size_t i = 0; to->columns < width && i < rows; i++)
-        memset(to->data + i * width + to->columns, 0,
-               (width - to->columns) * sizeof *to->data);
-}
-
-static void copy_rows(const struct panel *to, size_t width, const float *b,
-                      size_t ldb)
-{
-    for (int i = to->from; i < to->end; i++)
-        memcpy(to->data + (size_t)(i - to->from) * width,
-               b + (size_t)i * ldb + to->column, to->columns * sizeof *b);
-}
-
-void qn_panels_fill(const struct qn_panels *p, const float *b, size_t ldb,
-                    bool trans, int part, int parts)
-{
-    size_t width = p->kernels->panel;
     int panels = (int)n_panels(p);
-    int all = n_stretches(p) * panels;
-    int end = qn_split(all, parts, part + 1);
-    for (int i = qn_split(all, parts, part); i < end; i++) {
-        struct panel to = panel_at(p, i / panels, (size_t)(i % panels));
-        pad(&to, width);
-        if (trans)
-            p->kernels->turn(to.data, width, b + to.column * ldb + to.from, ldb,
-                             to.columns, (size_t)(to.end - to.from));
-        else
-            copy_rows(&to, width, b, ldb);
+    int end = qn_split(panels, parts, part + 1);
+    for (int s = 0; s < n_stretches(p); s++) {
+        struct span span = span_of(p, s, at, count);
+        size_t first = (size_t)(span.from - at) * (trans ? 1 : ldb);
+        for (int i = qn_split(panels, parts, part);
+             i < end && span.from < span.end; i++)
+            fill_panel(p, &span, (size_t)i, b + first, ldb, trans);
     }
 }
 
-void qn_panels_take_rows(const struct qn_panels *p, float *rows, const float *a,
-                         size_t lda, int m)
+void qn_panels_take_rows(const struct qn_panels *p, float *rows, int at,
+                         int count, const float *a, size_t lda, int m)
 {
     for (int s = 0; s < n_stretches(p); s++) {
-        int from = qn_split(p->k, n_stretches(p), s);
-        int end = qn_split(p->k, n_stretches(p), s + 1);
-        p->kernels->pack_rows(rows + (size_t)from * (size_t)m, a + from, lda, m,
-                              end - from);
+        struct span span = span_of(p, s, at, count);
+        int from = stretch_from(p, s);
+        if (span.from < span.end)
+            p->kernels->pack_rows(rows + (size_t)from * (size_t)m,
+                                  stretch_from(p, s + 1) - from,
+                                  span.from - from, a + (span.from - at), lda,
+                                  m, span.end - span.from);
     }
 }
 
@@ -99,11 +132,11 @@ static void stretch_product(const struct qn_panels *p, int stretch,
                             struct qn_panel_product product)
 {
     const struct qn_kernels *kernels = p->kernels;
-    struct panel first = panel_at(p, stretch, 0);
     size_t width = kernels->panel;
-    product.panel = first.data;
-    product.k = first.end - first.from;
-    product.a += (size_t)first.from * (size_t)product.m;
+    int from = stretch_from(p, stretch);
+    product.panel = panel_at(p, stretch, 0);
+    product.k = stretch_from(p, stretch + 1) - from;
+    product.a += (size_t)from * (size_t)product.m;
     for (size_t left = (size_t)p->n; left > 0; left -= product.columns) {
         product.columns = left < width ? left : width;
         kernels->panel_product(&product);

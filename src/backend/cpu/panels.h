@@ -21,18 +21,21 @@ struct qn_panels {
 /* Floats of a packed matrix: k rows of n, rounded up to whole panels. */
 size_t qn_panels_size(const struct qn_panels *p);
 
-/* Pack share 'part' of 'parts' of B, which stands in memory as [k, n], or as
- * [n, k] when 'trans', rows ldb floats apart, into p->data. */
-void qn_panels_fill(const struct qn_panels *p, const float *b, size_t ldb,
-                    bool trans, int part, int parts);
+/* Pack share 'part' of 'parts' of rows [at, at + count) of B, which stand in
+ * memory as [count, n], or as [n, count] when 'trans', ldb floats apart, into
+ * p->data. */
+void qn_panels_fill(const struct qn_panels *p, int at, int count,
+                    const float *b, size_t ldb, bool trans, int part,
+                    int parts);
 
-/* Rows of A for products with p, and any other of the same k: m k floats. */
-void qn_panels_take_rows(const struct qn_panels *p, float *rows, const float *a,
-                         size_t lda, int m);
+/* Columns [at, at + count) of some rows of A, for products with p and any other
+ * of the same k: m k floats. */
+void qn_panels_take_rows(const struct qn_panels *p, float *rows, int at,
+                         int count, const float *a, size_t lda, int m);
 
-/* C [m, n] = A [m, k] B, or += when 'add', of rows taken so; else with 'bias'
- * [n], unless NULL, added to each row. Rows of C are ldc floats apart; none
- * depends on how many rows there are. */
+/* C [m, n] = A [m, k] B, or += when 'add', of whole rows taken so; else with
+ * 'bias' [n], unless NULL, added to each row. Rows of C are ldc floats apart;
+ * none depends on how many rows there are. */
 void qn_panels_product(const struct qn_panels *p, float *c, size_t ldc,
                        const float *rows, int m, const float *bias, bool add);
 
