@@ -205,11 +205,11 @@ static void small_and_odd_shapes_agree(void **state)
 {
     (void)state;
     static const int batches[] = {1, 2, 5};
-    static const int steps[] = {1, 2, 7};
-    static const int widths[][2] = {{1, 1}, {3, 5}, {17, 33}};
+    static const int steps[] = {1, 2, 7, 9}; /* from 8 on weights are packed */
+    static const int widths[][2] = {{1, 1}, {3, 5}, {17, 33}, {40, 3}};
     for (int b = 0; b < 3; b++)
-        for (int t = 0; t < 3; t++)
-            for (int w = 0; w < 3; w++) {
+        for (int t = 0; t < 4; t++)
+            for (int w = 0; w < 4; w++) {
                 struct lstm_shape shape = {.batch = batches[b],
                                            .steps = steps[t],
                                            .in = widths[w][0],
@@ -220,18 +220,17 @@ static void small_and_odd_shapes_agree(void **state)
             }
 }
 
-static struct lstm_shape plain(void)
+static struct lstm_shape plain(int steps)
 {
     struct lstm_shape shape = {
-        .batch = 3, .steps = 5, .in = 9, .hidden = 7, .drop = 0.2};
+        .batch = 3, .steps = steps, .in = 9, .hidden = 7, .drop = 0.2};
     return shape;
 }
 
-static void what_is_absent_or_added_to_agrees(void **state)
+static void check_absent_or_added_to(int steps)
 {
-    (void)state;
     for (int bits = 0; bits < 64; bits++) {
-        struct lstm_shape shape = plain();
+        struct lstm_shape shape = plain(steps);
         shape.extra = bits & 1 ? 4 : 0;
         shape.history = bits & 2 ? 2 : 0;
         shape.add_x = bits & 4;
@@ -240,12 +239,20 @@ static void what_is_absent_or_added_to_agrees(void **state)
         shape.skip_x = bits & 32 ? 4 : 0;
         lstm_check_slices(shape);
     }
-    struct lstm_shape shape = plain();
+    struct lstm_shape shape = plain(steps);
     shape.no_d_x = true;
     lstm_check_slices(shape);
 }
 
-/* A slice of more rows than a block holds (1600): blocks of whole sequences,
+/* By blocks and by steps. */
+static void what_is_absent_or_added_to_agrees(void **state)
+{
+    (void)state;
+    check_absent_or_added_to(5);
+    check_absent_or_added_to(9);
+}
+
+/* A slice of more rows than a block holds (400): blocks of whole sequences,
  * and stretches of time of one, or of each; and a step with more rows of 4H
  * than a block has of what it reads. */
 static void several_blocks_a_slice_agree(void **state)
@@ -478,9 +485,8 @@ static void the_workspace_is_counted_and_kept(void **state)
     for (int bits = 0; bits < 8; bits++) {
         struct qn_backend *be = place_backend("cpu", NULL, 3);
         struct qn_cpu *cpu = (struct qn_cpu *)be;
-        struct lstm_shape shape = plain();
+        struct lstm_shape shape = plain(bits & 2 ? 9 : 5);
         shape.batch = bits & 1 ? 5 : 2;
-        shape.steps = bits & 2 ? 9 : 5;
         shape.in = 17;
         shape.n_symbols = bits & 4 ? 4 : 0;
         assert_int_equal(lstm_looks_up(&shape, 3), (bits & 5) == 5);
@@ -511,11 +517,11 @@ static void the_workspace_is_counted_and_kept(void **state)
 static void nan_spreads_alike(void **state)
 {
     (void)state;
-    for (int k = 0; k < 2; k++) {
-        struct lstm_data *d = lstm_new(plain(), 3);
+    for (int k = 0; k < 4; k++) {
+        struct lstm_data *d = lstm_new(plain(k < 2 ? 5 : 9), 3);
         d->shape.drop = 0.0;
         d->array[LSTM_X][d->count[LSTM_X] - 1] = NAN;
-        struct qn_backend *be = place_backend(backends[k], NULL, 1);
+        struct qn_backend *be = place_backend(backends[k % 2], NULL, 1);
         lstm_run(be, d, false);
         size_t n = d->count[LSTM_OUT];
         size_t clean = n - (size_t)d->shape.hidden;

@@ -209,49 +209,107 @@ static void cell_grad(float *dc, float *dz, const float *dh,
     }
 }
 
-static void lstm_cell(float *restrict h, const struct qn_lstm_cell *cell)
+/* Units of one step: of each array n, of the gates' blocks, 'apart' floats from
+ * each other, the first n. */
+static inline void lstm_cell_loop(float *restrict h, float *restrict gates,
+                                  size_t apart, const float *restrict prev,
+                                  float *restrict c, size_t n)
 {
-    const size_t n = cell->hidden;
-    float *restrict gates = cell->gates;
-    const float *restrict prev = cell->prev;
-    float *restrict c = cell->c;
 #pragma omp simd
     for (size_t j = 0; j < n; j++) {
         float i = qn_vsigmoid(gates[j]);
-        float f = qn_vsigmoid(gates[n + j]);
-        float g = qn_vtanh(gates[2 * n + j]);
-        float o = qn_vsigmoid(gates[3 * n + j]);
+        float f = qn_vsigmoid(gates[apart + j]);
+        float g = qn_vtanh(gates[2 * apart + j]);
+        float o = qn_vsigmoid(gates[3 * apart + j]);
         float cj = f * prev[j] + i * g;
         gates[j] = i;
-        gates[n + j] = f;
-        gates[2 * n + j] = g;
-        gates[3 * n + j] = o;
+        gates[apart + j] = f;
+        gates[2 * apart + j] = g;
+        gates[3 * apart + j] = o;
         c[j] = cj;
         h[j] = o * qn_vtanh(cj);
     }
 }
 
-static void lstm_cell_grad(float *restrict dc, const float *restrict dh,
-                           const struct qn_lstm_cell *cell)
+static inline void lstm_grad_loop(float *restrict dc, const float *restrict dh,
+                                  float *restrict gates, size_t apart,
+                                  const float *restrict prev,
+                                  const float *restrict c, size_t n)
 {
-    const size_t n = cell->hidden;
-    float *restrict gates = cell->gates;
-    const float *restrict prev = cell->prev;
-    const float *restrict c = cell->c;
 #pragma omp simd
     for (size_t j = 0; j < n; j++) {
         float i = gates[j];
-        float f = gates[n + j];
-        float g = gates[2 * n + j];
-        float o = gates[3 * n + j];
+        float f = gates[apart + j];
+        float g = gates[2 * apart + j];
+        float o = gates[3 * apart + j];
         float y = qn_vtanh(c[j]);
         float d = settled(dc[j] + dh[j] * o * (1.0f - y * y));
         gates[j] = settled(d * g * i * (1.0f - i));
-        gates[n + j] = settled(d * prev[j] * f * (1.0f - f));
-        gates[2 * n + j] = settled(d * i * (1.0f - g * g));
-        gates[3 * n + j] = settled(dh[j] * y * o * (1.0f - o));
+        gates[apart + j] = settled(d * prev[j] * f * (1.0f - f));
+        gates[2 * apart + j] = settled(d * i * (1.0f - g * g));
+        gates[3 * apart + j] = settled(dh[j] * y * o * (1.0f - o));
         dc[j] = d * f;
     }
+}
+
+/* Units that fill no vector would take as long each as a whole one. So the last
+ * QN_LANES are made apart, from what they were before the loop over the others,
+ * of which some are among them. */
+static bool ends_apart(size_t n)
+{
+    return n > QN_LANES && n % QN_LANES > 0;
+}
+
+static void last_gates(float *to, const float *gates, size_t n)
+{
+    for (size_t k = 1; k <= 4; k++, to += QN_LANES)
+        memcpy(to, gates + k * n - QN_LANES, QN_LANES * sizeof *to);
+}
+
+static void set_last_gates(float *gates, const float *from, size_t n)
+{
+    for (size_t k = 1; k <= 4; k++, from += QN_LANES)
+        memcpy(gates + k * n - QN_LANES, from, QN_LANES * sizeof *from);
+}
+
+static void lstm_cell(float *h, const struct qn_lstm_cell *cell)
+{
+    const size_t n = cell->hidden;
+    const size_t last = n - QN_LANES;
+    float gates[4 * QN_LANES];
+    float c[QN_LANES];
+    float hs[QN_LANES];
+    if (!ends_apart(n)) {
+        lstm_cell_loop(h, cell->gates, n, cell->prev, cell->c, n);
+        return;
+    }
+    last_gates(gates, cell->gates, n);
+    lstm_cell_loop(hs, gates, QN_LANES, cell->prev + last, c, QN_LANES);
+    lstm_cell_loop(h, cell->gates, n, cell->prev, cell->c, n - n % QN_LANES);
+    set_last_gates(cell->gates, gates, n);
+    memcpy(cell->c + last, c, sizeof c);
+    memcpy(h + last, hs, sizeof hs);
+}
+
+static void lstm_cell_grad(float *dc, const float *dh,
+                           const struct qn_lstm_cell *cell)
+{
+    const size_t n = cell->hidden;
+    const size_t last = n - QN_LANES;
+    float gates[4 * QN_LANES];
+    float dcs[QN_LANES];
+    if (!ends_apart(n)) {
+        lstm_grad_loop(dc, dh, cell->gates, n, cell->prev, cell->c, n);
+        return;
+    }
+    last_gates(gates, cell->gates, n);
+    memcpy(dcs, dc + last, sizeof dcs);
+    lstm_grad_loop(dcs, dh + last, gates, QN_LANES, cell->prev + last,
+                   cell->c + last, QN_LANES);
+    lstm_grad_loop(dc, dh, cell->gates, n, cell->prev, cell->c,
+                   n - n % QN_LANES);
+    set_last_gates(cell->gates, gates, n);
+    memcpy(dc + last, dcs, sizeof dcs);
 }
 
 /* Element j of a row that is dropped or kept. Choosing after the product lets

@@ -87,14 +87,14 @@ static inline void qn_lstm_ask(const float *row, size_t n)
         __builtin_prefetch(row + i, 1);
 }
 
-/* The gradients of weights and bias. By block: take its rows, as the slice's
- * first or another. By step: clear the task's, then take each step's rows, from
- * the last on. In the end add all, in order, to the gradients. */
+/* The gradients of the weights: take the rows of a block, the slice's first one
+ * or another. Of the bias: clear a task's, then take row by row, with the
+ * number of those before it. In the end add all, in order, to the gradients. */
 void qn_lstm_weights_take(const struct qn_lstm_job *job,
                           const struct qn_block *block, int slice, bool first);
 void qn_lstm_bias_clear(const struct qn_lstm_job *job, int task);
-void qn_lstm_bias_take(const struct qn_lstm_job *job,
-                       const struct qn_block *part, int t, int task);
+void qn_lstm_bias_take(const struct qn_lstm_job *job, int b, int t, int task,
+                       int64_t before);
 void qn_lstm_weights_add(struct qn_pool *pool, struct qn_lstm_job *job);
 
 #endif

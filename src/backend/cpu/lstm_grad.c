@@ -107,8 +107,9 @@ static void load_last(const struct qn_lstm_job *job, float *dh, float *dc,
  * its dh is undefined: what comes into its last states is taken at its last
  * real step. Its rows of 'saved' become 0 for the products. */
 static void backward_cells(const struct qn_lstm_job *job, float *dh, float *dc,
-                           const struct qn_block *part, int t)
+                           const struct qn_block *part, int t, int task)
 {
+    int64_t later = (int64_t)(part->steps - 1 - t) * part->sequences;
     for (int i = 0; i < part->sequences; i++) {
         int b = part->first + i;
         int real = qn_lstm_real_steps(job, b);
@@ -121,6 +122,7 @@ static void backward_cells(const struct qn_lstm_job *job, float *dh, float *dc,
             backward_cell(job, dh + at, dc + at, b, t);
         else
             memset(qn_lstm_gates(job, b, t), 0, job->outputs * sizeof(float));
+        qn_lstm_bias_take(job, b, t, task, later + i);
     }
 }
 
@@ -133,8 +135,7 @@ static void backward_recurrence(void *arg, int task)
     float *dc = dh + job->states_work;
     qn_lstm_bias_clear(job, task);
     for (int t = part.steps - 1; t >= 0; t--) {
-        backward_cells(job, dh, dc, &part, t);
-        qn_lstm_bias_take(job, &part, t, task);
+        backward_cells(job, dh, dc, &part, t, task);
         struct qn_block run = qn_lstm_running(job, &part, t);
         float *first = dh + (size_t)(run.first - part.first) * job->hidden;
         bool wanted = t > 0 || g->d_h0.buffer;

@@ -63,7 +63,7 @@ void qn_lstm_weights_take(const struct qn_lstm_job *job,
     qn_gemm(&product);
 }
 
-/* Sums of rows since the last time they were added to the task's, and those. */
+/* Sums of recent rows, and of all before them. */
 static float *bias_of(const struct qn_lstm_job *job, int task)
 {
     return job->biases + (size_t)task * 2 * job->outputs;
@@ -74,27 +74,17 @@ void qn_lstm_bias_clear(const struct qn_lstm_job *job, int task)
     memset(bias_of(job, task), 0, 2 * job->outputs * sizeof(float));
 }
 
-static void add_up(const struct qn_lstm_job *job, int task)
-{
-    float *recent = bias_of(job, task);
-    job->kernels->add(recent + job->outputs, recent, job->outputs);
-    memset(recent, 0, job->outputs * sizeof *recent);
-}
-
 /* Summed some rows at a time: shorter sums round less. */
-void qn_lstm_bias_take(const struct qn_lstm_job *job,
-                       const struct qn_block *part, int t, int task)
+void qn_lstm_bias_take(const struct qn_lstm_job *job, int b, int t, int task,
+                       int64_t before)
 {
     enum { AT_ONCE = 64 };
-    int later = (part->steps - 1 - t) * part->sequences;
-    for (int i = 0; i < part->sequences; i++) {
-        job->kernels->add(bias_of(job, task),
-                          qn_lstm_gates(job, part->first + i, t), job->outputs);
-        if ((later + i) % AT_ONCE == AT_ONCE - 1)
-            add_up(job, task);
-    }
-    if (t == 0)
-        add_up(job, task);
+    float *recent = bias_of(job, task);
+    job->kernels->add(recent, qn_lstm_gates(job, b, t), job->outputs);
+    if (before % AT_ONCE < AT_ONCE - 1)
+        return;
+    job->kernels->add(recent + job->outputs, recent, job->outputs);
+    memset(recent, 0, job->outputs * sizeof *recent);
 }
 
 /* What a slice has of output i. */
@@ -115,6 +105,7 @@ static void add_share(void *arg, int share)
     const struct qn_lstm_job *job = arg;
     const struct qn_batch *batch = &job->batch;
     float *d_bias = qn_floats(job->grad->d_bias);
+    size_t outputs = job->outputs;
     int from = qn_split((int)job->outputs, batch->slices, share);
     int end = qn_split((int)job->outputs, batch->slices, share + 1);
     int tasks = qn_lstm_n_recurrences(job);
@@ -123,7 +114,8 @@ static void add_share(void *arg, int share)
             if (qn_n_blocks(batch, slice) > 0)
                 add_output(job, slice, (size_t)i);
             if (slice < tasks)
-                d_bias[i] += bias_of(job, slice)[job->outputs + (size_t)i];
+                d_bias[i] += bias_of(job, slice)[(size_t)i] +
+                             bias_of(job, slice)[outputs + (size_t)i];
         }
 }
 

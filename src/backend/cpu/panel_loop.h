@@ -34,23 +34,38 @@ typedef float qn_four QN_VECTOR(4);
 /* One k of a tile: of A one element of each row, of B a row of the panel. */
 __attribute__((always_inline)) static inline void
 qn_tile_step(qn_lanes *left, qn_lanes *right, const float *a, const float *b,
-             const int rows)
+             const int rows, const bool narrow)
 {
     qn_lanes b_left = *(const qn_lanes *)b;
     qn_lanes b_right = *(const qn_lanes *)(b + QN_LANES);
     QN_UNROLL
     for (int r = 0; r < rows; r++) {
         left[r] += a[r] * b_left;
-        right[r] += a[r] * b_right;
+        if (!narrow)
+            right[r] += a[r] * b_right;
     }
 }
 
-/* Inlined with 'rows' constant and its loops over rows unrolled, so that the
- * tile is registers: a loop leaves it an array in memory, which gcc clears and
- * reads back there. Four k in one round, of rows side by side, need the fewest
- * instructions. Rows of C, far apart, are asked for before k runs. */
 __attribute__((always_inline)) static inline void
-qn_tile(const struct qn_panel_product *p, const int rows)
+qn_tile_store(const struct qn_panel_product *p, qn_lanes *x, const int rows,
+              size_t column)
+{
+    QN_UNROLL
+    for (int r = 0; r < rows; r++) {
+        qn_lanes *c = (qn_lanes *)(p->c + (size_t)r * p->ldc + column);
+        if (p->add)
+            x[r] += *c;
+        *c = x[r];
+    }
+}
+
+/* Inlined with 'rows' and 'narrow', of the panel's left half alone, constant
+ * and its loops over rows unrolled, so that the tile is registers: a loop
+ * leaves it an array in memory, which gcc clears and reads back there. Four k
+ * in one round, of rows side by side, need the fewest instructions. Rows of C,
+ * far apart, are asked for before k runs. */
+__attribute__((always_inline)) static inline void
+qn_tile(const struct qn_panel_product *p, const int rows, const bool narrow)
 {
     const float *restrict a = p->a;
     const float *restrict b = p->panel;
@@ -59,7 +74,7 @@ qn_tile(const struct qn_panel_product *p, const int rows)
     qn_lanes zero = {0};
     qn_lanes bias_left = p->bias ? *(const qn_lanes *)p->bias : zero;
     qn_lanes bias_right =
-        p->bias ? *(const qn_lanes *)(p->bias + QN_LANES) : zero;
+        p->bias && !narrow ? *(const qn_lanes *)(p->bias + QN_LANES) : zero;
     QN_UNROLL
     for (int r = 0; r < rows; r++) {
         const float *c = p->c + (size_t)r * p->ldc;
@@ -72,33 +87,26 @@ qn_tile(const struct qn_panel_product *p, const int rows)
     }
     int i = 0;
     for (; i + 4 <= p->k; i += 4, a += 4 * rows, b += 4 * QN_PANEL) {
-        qn_tile_step(left, right, a, b, rows);
-        qn_tile_step(left, right, a + rows, b + QN_PANEL, rows);
-        qn_tile_step(left, right, a + 2 * rows, b + 2 * QN_PANEL, rows);
-        qn_tile_step(left, right, a + 3 * rows, b + 3 * QN_PANEL, rows);
+        qn_tile_step(left, right, a, b, rows, narrow);
+        qn_tile_step(left, right, a + rows, b + QN_PANEL, rows, narrow);
+        qn_tile_step(left, right, a + 2 * rows, b + 2 * QN_PANEL, rows, narrow);
+        qn_tile_step(left, right, a + 3 * rows, b + 3 * QN_PANEL, rows, narrow);
     }
     for (; i < p->k; i++, a += rows, b += QN_PANEL)
-        qn_tile_step(left, right, a, b, rows);
-    QN_UNROLL
-    for (int r = 0; r < rows; r++) {
-        qn_lanes *c_left = (qn_lanes *)(p->c + (size_t)r * p->ldc);
-        qn_lanes *c_right = (qn_lanes *)(p->c + (size_t)r * p->ldc + QN_LANES);
-        if (p->add) {
-            left[r] += *c_left;
-            right[r] += *c_right;
-        }
-        *c_left = left[r];
-        *c_right = right[r];
-    }
+        qn_tile_step(left, right, a, b, rows, narrow);
+    qn_tile_store(p, left, rows, 0);
+    if (!narrow)
+        qn_tile_store(p, right, rows, QN_LANES);
 }
 
 #define QN_TILE_OF(n)                                                          \
     case n:                                                                    \
-        qn_tile(p, n);                                                         \
+        qn_tile(p, n, narrow);                                                 \
         return
 
 /* At most QN_TILE_ROWS. */
-static void qn_tile_rows(const struct qn_panel_product *p)
+__attribute__((always_inline)) static inline void
+qn_tile_of_height(const struct qn_panel_product *p, const bool narrow)
 {
     switch (p->m) {
 #if defined(__AVX512F__)
@@ -120,6 +128,16 @@ static void qn_tile_rows(const struct qn_panel_product *p)
     }
 }
 
+static void qn_tile_whole(const struct qn_panel_product *p)
+{
+    qn_tile_of_height(p, false);
+}
+
+static void qn_tile_left(const struct qn_panel_product *p)
+{
+    qn_tile_of_height(p, true);
+}
+
 /* The last panel: its padding has no place in C. */
 static void qn_tile_narrow(const struct qn_panel_product *p)
 {
@@ -132,7 +150,10 @@ static void qn_tile_narrow(const struct qn_panel_product *p)
     if (p->bias)
         memcpy(bias, p->bias, p->columns * sizeof *bias);
     whole.bias = p->bias ? bias : NULL;
-    qn_tile_rows(&whole);
+    if (p->columns <= QN_LANES)
+        qn_tile_left(&whole);
+    else
+        qn_tile_whole(&whole);
     for (size_t r = 0; r < (size_t)p->m; r++)
         for (size_t j = 0; j < p->columns; j++) {
             float *c = p->c + r * p->ldc + j;
@@ -216,7 +237,7 @@ static void qn_panel_rows(const struct qn_panel_product *p)
         if (p->columns < QN_PANEL)
             qn_tile_narrow(&tile);
         else
-            qn_tile_rows(&tile);
+            qn_tile_whole(&tile);
         tile.a += (size_t)tile.m * (size_t)p->k;
         tile.c += (size_t)tile.m * p->ldc;
         first = end;
