@@ -16,6 +16,8 @@
 
 /* Arrays of this many values at a time. */
 enum { N = 1000 };
+/* Units of a cell, more than four vectors. */
+enum { LSTM_MOST = 70 };
 
 typedef void (*vector_fn)(const struct qn_kernels *k, float *x, size_t n);
 typedef double (*exact_fn)(double x);
@@ -335,6 +337,86 @@ static void norm_maps_are_exact_at_every_length(void **state)
         }
 }
 
+/* One step of an LSTM of n units and the way back, in double. */
+struct lstm_step {
+    size_t n;
+    float gates[4 * LSTM_MOST], prev[LSTM_MOST];
+    float c[LSTM_MOST + 1], h[LSTM_MOST + 1], dh[LSTM_MOST];
+    float dc[LSTM_MOST + 1];
+};
+
+static double gate_before(size_t block, size_t j)
+{
+    return 3.0 * sin((double)(block * 7 + j));
+}
+
+static struct lstm_step lstm_step_of(size_t n)
+{
+    struct lstm_step s = {.n = n};
+    for (size_t j = 0; j < n; j++) {
+        for (size_t block = 0; block < 4; block++)
+            s.gates[block * n + j] = (float)gate_before(block, j);
+        s.prev[j] = (float)cos((double)j);
+        s.dh[j] = (float)sin(0.5 + (double)j);
+        s.dc[j] = (float)cos(0.5 + (double)j);
+    }
+    s.c[n] = s.h[n] = s.dc[n] = 17.0f;
+    return s;
+}
+
+static void assert_near(float ours, double exact)
+{
+    assert_true(fabs((double)ours - exact) < 1e-6);
+}
+
+static void check_lstm_unit(const struct lstm_step *ours,
+                            const struct lstm_step *back, size_t j)
+{
+    size_t n = ours->n;
+    struct lstm_step before = lstm_step_of(n);
+    const float *x = before.gates + j;
+    double i = exact_sigmoid(x[0]);
+    double f = exact_sigmoid(x[n]);
+    double g = tanh(x[2 * n]);
+    double o = exact_sigmoid(x[3 * n]);
+    double prev = before.prev[j];
+    double c = f * prev + i * g;
+    double y = tanh(c);
+    assert_near(ours->c[j], c);
+    assert_near(ours->h[j], o * y);
+    assert_near(ours->gates[2 * n + j], g);
+    double dh = before.dh[j];
+    double d = (double)before.dc[j] + dh * o * (1 - y * y);
+    assert_near(back->gates[j], d * g * i * (1 - i));
+    assert_near(back->gates[n + j], d * prev * f * (1 - f));
+    assert_near(back->gates[2 * n + j], d * i * (1 - g * g));
+    assert_near(back->gates[3 * n + j], dh * y * o * (1 - o));
+    assert_near(back->dc[j], d * f);
+}
+
+static void check_lstm(const struct qn_kernels *k, size_t n)
+{
+    struct lstm_step ours = lstm_step_of(n);
+    struct qn_lstm_cell cell = {n, ours.gates, ours.prev, ours.c};
+    k->lstm_cell(ours.h, &cell);
+    struct lstm_step back = ours;
+    struct qn_lstm_cell cell_back = {n, back.gates, back.prev, back.c};
+    k->lstm_cell_grad(back.dc, back.dh, &cell_back);
+    for (size_t j = 0; j < n; j++)
+        check_lstm_unit(&ours, &back, j);
+    assert_true(ours.c[n] == 17.0f && ours.h[n] == 17.0f);
+    assert_true(back.dc[n] == 17.0f);
+}
+
+/* Those of the last vector overlap others (ends_apart in kernels.c). */
+static void lstm_cells_are_right_at_every_length(void **state)
+{
+    (void)state;
+    for (int i = 0; qn_kernels_at(i); i++)
+        for (size_t n = 1; n <= LSTM_MOST; n++)
+            check_lstm(qn_kernels_at(i), n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +429,7 @@ int main(void)
         cmocka_unit_test(zoneout_opens_the_gates_that_dropout_would_drop),
         cmocka_unit_test(moments_are_exact_at_every_shape),
         cmocka_unit_test(norm_maps_are_exact_at_every_length),
+        cmocka_unit_test(lstm_cells_are_right_at_every_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

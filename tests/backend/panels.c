@@ -1,6 +1,7 @@
 /* panels.c - packed matrices: whatever the shape, the instruction set and the
  * share of the packing, the product is that of the matrix. */
 #include "backend/cpu/panels.h"
+#include "backend/private.h"
 #include "base/mem.h"
 
 #include <setjmp.h>
@@ -93,6 +94,25 @@ static float expected(const struct shape *s, const float *a, const float *b,
     return sum;
 }
 
+/* Of the last panel of each stretch, beyond n. */
+static void check_padding(const struct qn_panels *p)
+{
+    size_t width = p->kernels->panel;
+    size_t n = (size_t)p->n;
+    size_t columns = (n + width - 1) / width * width;
+    size_t kept = n % width ? n % width : width;
+    int stretches = (p->k + QN_PANELS_STRETCH - 1) / QN_PANELS_STRETCH;
+    size_t end = 0;
+    for (int s = 0; s < stretches; s++) {
+        size_t rows = (size_t)(qn_split(p->k, stretches, s + 1) -
+                               qn_split(p->k, stretches, s));
+        end += rows * columns;
+        for (size_t i = 1; i <= rows; i++)
+            for (size_t j = kept; j < width; j++)
+                assert_true(p->data[end - i * width + j] == 0.0f);
+    }
+}
+
 static void check(const struct qn_kernels *kernels, const struct shape *s)
 {
     size_t ldc = pitch_of(s->n);
@@ -104,6 +124,7 @@ static void check(const struct qn_kernels *kernels, const struct shape *s)
     for (size_t i = 0; i < count; i++)
         c[i] = s->add || i % ldc >= (size_t)s->n ? 1.0f : NAN;
     struct qn_panels p = packed(kernels, s, b);
+    check_padding(&p);
     float *rows = spoilt((size_t)s->m * (size_t)s->k);
     take_rows(&p, rows, a, s);
     float *bias = numbers((size_t)s->n);
@@ -183,7 +204,12 @@ static void the_last_panel_may_be_narrow(void **state)
 
 static void long_sums(const struct qn_kernels *kernels)
 {
-    static const int k[] = {1, 600, 1023, 1024, 1025, 1600, 2100};
+    static const int k[] = {1,
+                            600,
+                            QN_PANELS_STRETCH - 1,
+                            QN_PANELS_STRETCH,
+                            QN_PANELS_STRETCH + 1,
+                            2 * QN_PANELS_STRETCH + 52};
     for (size_t i = 0; i < sizeof k / sizeof k[0]; i++)
         for (int bits = 0; bits < 4; bits++) {
             struct shape shape = {
@@ -202,7 +228,7 @@ static void long_sums_go_in_stretches(void **state)
 /* Bits, not nearly: a run must not depend on how sequences are dealt out. */
 static void rows_alone(const struct qn_kernels *kernels)
 {
-    enum { M = 13, N = 50, K = 1100 };
+    enum { M = 13, N = 50, K = QN_PANELS_STRETCH + 76 };
     struct shape shape = {M, N, K, .parts = 1};
     float *b = numbers((size_t)K * pitch_of(N));
     float *a = numbers((size_t)M * K);

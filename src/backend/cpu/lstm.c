@@ -114,15 +114,15 @@ static void masked_cell(const struct qn_lstm_job *job, int b, int t)
     memset(qn_row(&l->out, b, t), 0, bytes);
 }
 
-/* What the cell (b, t) writes, and what the next step multiplies. */
-static void ask_for(const struct qn_lstm_job *job, int b, int t)
+/* What the cell (b, t) writes, and what the next step multiplies by W_ih. */
+static void ask_ahead(const struct qn_lstm_job *job, int b, int t)
 {
     const struct qn_lstm *l = job->layer;
     size_t at = qn_lstm_row(job, b, t) * job->hidden;
     qn_lstm_ask(qn_floats(l->cells) + at, job->hidden);
     qn_lstm_ask(qn_floats(l->hiddens) + at, job->hidden);
     qn_lstm_ask(qn_row(&l->out, b, t), job->hidden);
-    if (t + 1 < job->batch.steps)
+    if (job->packs_input && t + 1 < job->batch.steps)
         qn_lstm_ask(qn_row(&l->x, b, t + 1), (size_t)l->x.width);
 }
 
@@ -133,7 +133,7 @@ static void forward_cells(const struct qn_lstm_job *job,
     int end = part->first + part->sequences;
     for (int b = part->first; b < end; b++) {
         if (b + 1 < end)
-            ask_for(job, b + 1, t);
+            ask_ahead(job, b + 1, t);
         if (t < qn_lstm_real_steps(job, b))
             forward_cell(job, b, t);
         else

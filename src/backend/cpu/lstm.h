@@ -2,10 +2,10 @@
  * where the rows of a step lie.
  *
  * A step's rows are multiplied by both weights while they are in the cache: by
- * weights packed once for all steps (panels.h), or W_ih x[t] is looked up. Of a
- * short recurrence, and a batch of fewer sequences than slices, the products
- * with W_ih are those of blocks instead; the latter split by time, and the
- * recurrence runs over a sequence a task in between. */
+ * weights packed once for all steps (panels.h), or W_ih x[t] is looked up. A
+ * short recurrence that looks nothing up, and a batch of fewer sequences than
+ * slices, have the products with W_ih block by block; the latter splits them by
+ * time, and its recurrence runs over a sequence a task in between. */
 #ifndef QN_BACKEND_CPU_LSTM_H
 #define QN_BACKEND_CPU_LSTM_H
 
@@ -21,8 +21,9 @@ struct qn_lstm_job {
     struct qn_product product;       /* of the input */
     bool looks_up;
     struct qn_lookup lookup; /* in place of the product, of an embedding */
-    bool packs;              /* W_hh is worth packing */
-    bool by_step; /* products with W_ih are those of a step, not of a block */
+    bool packs;              /* W_hh is packed: that is worth it */
+    bool by_step;     /* W_ih x and d_x are made of a step, not of a block */
+    bool packs_input; /* by step and not looked up: W_ih is packed, too */
     struct qn_batch batch;
     struct qn_mask mask;
     size_t hidden, outputs; /* H, 4H */
@@ -44,9 +45,13 @@ struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu,
 /* Take the layer's pointers and the workspace, once the job is where it stays;
  * false when there is none. */
 bool qn_lstm_start(struct qn_cpu *cpu, struct qn_lstm_job *job);
+/* Floats of the weights packed for either way; by shapes only. */
+size_t qn_lstm_packed_work(const struct qn_lstm_job *job);
 /* Pack the weights for this way ('grad' set: back), where that is worth it. */
 void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job);
 
+/* Where the packed weights are, and the scratch of a task. */
+float *qn_lstm_packed(const struct qn_lstm_job *job);
 float *qn_lstm_task_work(const struct qn_lstm_job *job, int task);
 /* Row (b, t) of a tensor [B, T, ...]. */
 size_t qn_lstm_row(const struct qn_lstm_job *job, int b, int t);
@@ -79,22 +84,24 @@ struct qn_lstm_rows qn_lstm_before(const struct qn_lstm_job *job,
 struct qn_lstm_cell qn_lstm_cell(const struct qn_lstm_job *job, int b, int t);
 struct qn_drop qn_lstm_drop(const struct qn_lstm_job *job, int b, int t);
 
-/* Ask for n floats that are read or written soon: the rows of a step lie a
- * sequence apart, where the processor does not look for the next one. */
+/* Ask for n floats, one at least, that are read or written soon: the rows of a
+ * step lie a sequence apart, where the processor does not look for the next. */
 static inline void qn_lstm_ask(const float *row, size_t n)
 {
     for (size_t i = 0; i < n; i += 16)
         __builtin_prefetch(row + i, 1);
+    __builtin_prefetch(row + n - 1, 1);
 }
 
-/* The gradients of the weights: take the rows of a block, the slice's first one
- * or another. Of the bias: clear a task's, then take row by row, with the
- * number of those before it. In the end add all, in order, to the gradients. */
+/* The weights' gradients: take the rows of a block, the slice's first one or
+ * another. */
 void qn_lstm_weights_take(const struct qn_lstm_job *job,
                           const struct qn_block *block, int slice, bool first);
+/* The bias's: clear a task's, then take row by row, after so many others. */
 void qn_lstm_bias_clear(const struct qn_lstm_job *job, int task);
 void qn_lstm_bias_take(const struct qn_lstm_job *job, int b, int t, int task,
                        int64_t before);
+/* In the end: add both, slice by slice, to the gradients. */
 void qn_lstm_weights_add(struct qn_pool *pool, struct qn_lstm_job *job);
 
 #endif

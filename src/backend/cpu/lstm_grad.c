@@ -28,7 +28,7 @@ static void store_states(const struct qn_lstm_job *job, struct qn_tensor to,
 }
 
 /* What the cell (b, t) reads. */
-static void ask_for(const struct qn_lstm_job *job, int b, int t)
+static void ask_ahead(const struct qn_lstm_job *job, int b, int t)
 {
     struct qn_lstm_cell cell = qn_lstm_cell(job, b, t);
     qn_lstm_ask(cell.gates, job->outputs);
@@ -52,8 +52,8 @@ static void backward_cell(const struct qn_lstm_job *job, float *dh, float *dc,
     job->kernels->lstm_cell_grad(dc, dh, &cell);
 }
 
-/* dh = the gradient of h[t-1] through step t, W_hh^T da[t], for the sequences
- * of the part, and d_x[t] = or += W_ih^T da[t] when that is made by step. */
+/* Of step t, for the sequences of the part: dh = the gradient of h[t-1],
+ * W_hh^T da[t], unless NULL; d_x[t] = or += W_ih^T da[t], if wanted here. */
 static void backward_packed(const struct qn_lstm_job *job, float *dh,
                             const struct qn_block *part, int t, float *rows)
 {
@@ -69,7 +69,7 @@ static void backward_packed(const struct qn_lstm_job *job, float *dh,
                           g->d_x.seq_pitch, rows, m, NULL, g->add_x);
 }
 
-/* That for any job; dh NULL: it is not wanted. */
+/* The same, or dh alone by the BLAS when nothing is packed. */
 static void backward_step(const struct qn_lstm_job *job, float *dh,
                           const struct qn_block *part, int t, int task)
 {
@@ -115,7 +115,7 @@ static void backward_cells(const struct qn_lstm_job *job, float *dh, float *dc,
         int real = qn_lstm_real_steps(job, b);
         size_t at = (size_t)i * job->hidden;
         if (i + 1 < part->sequences)
-            ask_for(job, b + 1, t);
+            ask_ahead(job, b + 1, t);
         if (t == real - 1)
             load_last(job, dh + at, dc + at, b);
         if (t < real)

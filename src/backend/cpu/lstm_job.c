@@ -1,5 +1,4 @@
-/* lstm_job.c - the shapes, the scratch, the packed weights and the rows of an
- * LSTM layer. */
+/* lstm_job.c - the shapes, the scratch and the rows of an LSTM layer. */
 #include "backend/cpu/lstm.h"
 
 /* What the recurrence has made is too far apart to be still in the cache.
@@ -9,26 +8,6 @@
 /* A recurrence of at least so many steps packs its weights: that costs what
  * four to eight steps of a small batch gain by it. */
 #define PACK_STEPS 8
-
-/* B of the products with packed weights. */
-static struct qn_panels panels_of(const struct qn_lstm_job *job, size_t k,
-                                  size_t n)
-{
-    struct qn_panels packed = {
-        .kernels = job->kernels, .k = (int)k, .n = (int)n};
-    return packed;
-}
-
-static struct qn_panels forward_panels(const struct qn_lstm_job *job)
-{
-    return panels_of(job, job->by_step ? job->terms : job->hidden,
-                     job->outputs);
-}
-
-static bool packs_input(const struct qn_lstm_job *job)
-{
-    return job->packs && job->by_step && !job->looks_up;
-}
 
 /* Of what a task multiplies: [h | x] or x of a block, or [h | x] or da of a
  * step, packed. What is looked up takes none: a window of one has no steps
@@ -65,29 +44,12 @@ struct qn_lstm_job qn_lstm_open(struct qn_cpu *cpu, const struct qn_lstm *l)
         job.lookup = qn_lookup_of(&job.product, l->n_symbols, slices);
     job.packs = l->x.steps >= PACK_STEPS;
     job.by_step = job.looks_up || (job.packs && !qn_batch_by_time(&job.batch));
+    job.packs_input = job.packs && job.by_step && !job.looks_up;
     job.terms = hidden + (job.looks_up ? 0 : in);
     job.product_work = product_work(&job, together);
     job.states_work = qn_lines((size_t)together * hidden);
     job.task_work = job.product_work + 2 * job.states_work;
     return job;
-}
-
-static size_t panels_work(struct qn_panels panels)
-{
-    return qn_lines(qn_panels_size(&panels));
-}
-
-/* Of the way that takes more: they have other padding. */
-static size_t packed_work(const struct qn_lstm_job *job)
-{
-    size_t in = (size_t)job->layer->x.width;
-    if (!job->packs)
-        return 0;
-    size_t forward = panels_work(forward_panels(job));
-    size_t back = panels_work(panels_of(job, job->outputs, job->hidden));
-    if (packs_input(job))
-        back += panels_work(panels_of(job, job->outputs, in));
-    return forward > back ? forward : back;
 }
 
 static size_t sums_at(const struct qn_lstm_job *job)
@@ -110,7 +72,7 @@ static size_t packed_at(const struct qn_lstm_job *job)
 /* Floats for both ways of this layer. */
 static size_t job_work(const struct qn_lstm_job *job)
 {
-    return packed_at(job) + packed_work(job) +
+    return packed_at(job) + qn_lstm_packed_work(job) +
            (job->looks_up ? qn_lookup_work(&job->lookup) : 0);
 }
 
@@ -134,9 +96,14 @@ bool qn_lstm_start(struct qn_cpu *cpu, struct qn_lstm_job *job)
         job->lookup.table = qn_floats(job->layer->table);
         job->lookup.ids = qn_ids(job->layer->ids);
         qn_lookup_open(&job->lookup, &job->product,
-                       job->work + packed_at(job) + packed_work(job));
+                       job->work + packed_at(job) + qn_lstm_packed_work(job));
     }
     return true;
+}
+
+float *qn_lstm_packed(const struct qn_lstm_job *job)
+{
+    return job->work + packed_at(job);
 }
 
 float *qn_lstm_task_work(const struct qn_lstm_job *job, int task)
@@ -228,55 +195,4 @@ struct qn_block qn_lstm_running(const struct qn_lstm_job *job,
            t >= qn_lstm_real_steps(job, run.first + run.sequences - 1))
         run.sequences--;
     return run;
-}
-
-static void pack_forward(void *arg, int slice)
-{
-    const struct qn_lstm_job *job = arg;
-    int hidden = (int)job->hidden;
-    int in = job->layer->x.width;
-    qn_panels_fill(&job->forward, 0, hidden, qn_floats(job->layer->weight_hh),
-                   job->hidden, true, slice, job->batch.slices);
-    if (packs_input(job))
-        qn_panels_fill(&job->forward, hidden, in, job->product.weight,
-                       (size_t)in, true, slice, job->batch.slices);
-}
-
-static void pack_back(void *arg, int slice)
-{
-    const struct qn_lstm_job *job = arg;
-    int outputs = (int)job->outputs;
-    size_t in = (size_t)job->layer->x.width;
-    qn_panels_fill(&job->to_h, 0, outputs, qn_floats(job->layer->weight_hh),
-                   job->hidden, false, slice, job->batch.slices);
-    size_t skipped = in - (size_t)job->to_x.n;
-    if (job->to_x.data)
-        qn_panels_fill(&job->to_x, 0, outputs, job->product.weight + skipped,
-                       in, false, slice, job->batch.slices);
-}
-
-static void open_back(struct qn_lstm_job *job, float *work)
-{
-    const struct qn_seq *d_x = &job->grad->d_x;
-    job->to_h = panels_of(job, job->outputs, job->hidden);
-    job->to_h.data = work;
-    if (!packs_input(job) || !d_x->buffer)
-        return;
-    job->to_x = panels_of(job, job->outputs, (size_t)d_x->width);
-    job->to_x.data = work + panels_work(job->to_h);
-}
-
-void qn_lstm_pack(struct qn_pool *pool, struct qn_lstm_job *job)
-{
-    float *work = job->work + packed_at(job);
-    if (!job->packs)
-        return;
-    if (job->grad) {
-        open_back(job, work);
-    } else {
-        job->forward = forward_panels(job);
-        job->forward.data = work;
-    }
-    qn_pool_run(pool, job->batch.slices, job->grad ? pack_back : pack_forward,
-                job);
 }

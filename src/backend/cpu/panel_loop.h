@@ -2,7 +2,7 @@
  * file is compiled for.
  *
  * A tile of rows x panel of C stays in registers while k runs: six rows of two
- * vectors are twelve of sixteen registers (AVX2, SSE), 14 rows 28 of 32
+ * vectors are twelve of sixteen registers (AVX2, SSE), fourteen rows 28 of 32
  * (AVX-512). The vectors are the compiler's own, so one text serves all. */
 #ifndef QN_BACKEND_CPU_PANEL_LOOP_H
 #define QN_BACKEND_CPU_PANEL_LOOP_H
@@ -59,11 +59,11 @@ qn_tile_store(const struct qn_panel_product *p, qn_lanes *x, const int rows,
     }
 }
 
-/* Inlined with 'rows' and 'narrow', of the panel's left half alone, constant
- * and its loops over rows unrolled, so that the tile is registers: a loop
- * leaves it an array in memory, which gcc clears and reads back there. Four k
- * in one round, of rows side by side, need the fewest instructions. Rows of C,
- * far apart, are asked for before k runs. */
+/* A narrow tile is of the panel's left half alone. Inlined with 'rows' and
+ * 'narrow' constant and its loops over rows unrolled, so that the tile is
+ * registers: a loop leaves it an array in memory, which gcc clears and reads
+ * back there. Four k in one round, of rows side by side, need the fewest
+ * instructions. Rows of C, far apart, are asked for before k runs. */
 __attribute__((always_inline)) static inline void
 qn_tile(const struct qn_panel_product *p, const int rows, const bool narrow)
 {

@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-/* The most rows of a stretch: a panel of it (1024 x 16 or 32 floats) stays in
- * the second-level cache while all rows of A pass over it. What one that stays
- * in the first would save is less than what C costs, read and written once a
- * stretch. */
-#define STRETCH 1024
-
 static size_t n_panels(const struct qn_panels *p)
 {
     size_t width = p->kernels->panel;
@@ -19,7 +13,7 @@ static size_t n_panels(const struct qn_panels *p)
 
 static int n_stretches(const struct qn_panels *p)
 {
-    return (p->k + STRETCH - 1) / STRETCH;
+    return (p->k + QN_PANELS_STRETCH - 1) / QN_PANELS_STRETCH;
 }
 
 size_t qn_panels_size(const struct qn_panels *p)
@@ -63,6 +57,7 @@ struct panel_part {
     size_t columns; /* that are not padding */
 };
 
+/* What is multiplied for nothing must be no denormal number, which is slow. */
 static void pad(const struct panel_part *part)
 {
     for (size_t i = 0; part->columns < part->width && i < part->rows; i++)
@@ -150,6 +145,7 @@ static void stretch_product(const struct qn_panels *p, int stretch,
 void qn_panels_product(const struct qn_panels *p, float *c, size_t ldc,
                        const float *rows, int m, const float *bias, bool add)
 {
+    QN_ASSERT(!(bias && add));
     for (int s = 0; s < n_stretches(p); s++) {
         struct qn_panel_product product = {.c = c,
                                            .a = rows,
