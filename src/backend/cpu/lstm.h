@@ -84,13 +84,12 @@ struct qn_lstm_rows qn_lstm_before(const struct qn_lstm_job *job,
 struct qn_lstm_cell qn_lstm_cell(const struct qn_lstm_job *job, int b, int t);
 struct qn_drop qn_lstm_drop(const struct qn_lstm_job *job, int b, int t);
 
-/* Ask for n floats, one at least, that are read or written soon: the rows of a
- * step lie a sequence apart, where the processor does not look for the next. */
+/* Ask for n floats that are read or written soon: the rows of a step lie a
+ * sequence apart, where the processor does not look for the next one. */
 static inline void qn_lstm_ask(const float *row, size_t n)
 {
     for (size_t i = 0; i < n; i += 16)
         __builtin_prefetch(row + i, 1);
-    __builtin_prefetch(row + n - 1, 1);
 }
 
 /* The weights' gradients: take the rows of a block, the slice's first one or
