@@ -3,7 +3,8 @@
  *
  * The ref backend always multiplies. The cpu backend looks up where a segment
  * has many rows for each symbol: that it does is seen by the workspace, which
- * is another. Both take the same steps of training, so that errors may add up. */
+ * is another. Both take the same steps of training, so that errors may add up.
+ */
 #include "model/support.h"
 
 #include <math.h>
