@@ -227,23 +227,12 @@ static struct lstm_shape plain(int steps)
     return shape;
 }
 
-static struct qn_lstm_job job_of(const struct lstm_shape *shape, int slices)
-{
-    struct qn_lstm layer = {.hidden = shape->hidden,
-                            .x = {.batch = shape->batch,
-                                  .steps = shape->steps,
-                                  .width = shape->in}};
-    struct qn_backend *be = place_backend("cpu", NULL, slices);
-    struct qn_lstm_job job = qn_lstm_open((struct qn_cpu *)be, &layer);
-    qn_backend_free(be);
-    return job;
-}
-
 static void check_absent_or_added_to(int steps, bool by_step)
 {
     struct lstm_shape first = plain(steps);
-    assert_int_equal(job_of(&first, 3).packs_input, by_step);
-    assert_int_equal(job_of(&first, 3).by_step, by_step);
+    struct qn_lstm_job job = lstm_job_of(&first, 3);
+    assert_int_equal(job.packs_input, by_step);
+    assert_int_equal(job.by_step, by_step);
     for (int bits = 0; bits < 64; bits++) {
         struct lstm_shape shape = plain(steps);
         shape.extra = bits & 1 ? 4 : 0;

@@ -1,7 +1,6 @@
 /* lstm_agree.c - the cpu backend's LSTM layer against the reference's. */
 #include "lstm_agree.h"
 
-#include "backend/cpu/lstm.h"
 #include "base/pool.h"
 #include "place.h"
 #include "support/golden.h"
@@ -59,7 +58,7 @@ void lstm_check_slices(struct lstm_shape shape)
     lstm_free(ref);
 }
 
-bool lstm_looks_up(const struct lstm_shape *shape, int slices)
+struct qn_lstm_job lstm_job_of(const struct lstm_shape *shape, int slices)
 {
     struct qn_lstm layer = {.hidden = shape->hidden,
                             .n_symbols = shape->n_symbols,
@@ -70,5 +69,10 @@ bool lstm_looks_up(const struct lstm_shape *shape, int slices)
     struct qn_backend *be = place_backend("cpu", NULL, slices);
     struct qn_lstm_job job = qn_lstm_open((struct qn_cpu *)be, &layer);
     qn_backend_free(be);
-    return job.looks_up;
+    return job;
+}
+
+bool lstm_looks_up(const struct lstm_shape *shape, int slices)
+{
+    return lstm_job_of(shape, slices).looks_up;
 }

@@ -38,7 +38,7 @@ static void multiply(const struct qn_lstm_job *job, const struct qn_block *part,
     const struct qn_panels *weights = &job->forward;
     int m = part->sequences;
     int hidden = (int)job->hidden;
-    bool whole = weights->k > hidden;
+    bool whole = job->packs_input;
     qn_panels_take_rows(weights, rows, 0, hidden, h.data, h.pitch, m);
     if (whole)
         qn_panels_take_rows(weights, rows, hidden, x->width,

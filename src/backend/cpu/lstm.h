@@ -30,9 +30,9 @@ struct qn_lstm_job {
     size_t terms;           /* columns of [h | x], which da multiplies */
     float *sums;   /* backward: da^T [h | x] of each slice, [4H, terms] */
     float *biases; /* of each slice, [2, 4H] */
-    /* When it packs. Forward [W_hh W_ih]^T by step, as many rows as terms, else
-     * W_hh^T; back W_hh, and by step the columns of W_ih that d_x has, without
-     * data when it is looked up or d_x not wanted. */
+    /* When it packs. Forward [W_hh W_ih]^T or W_hh^T; back W_hh, and the
+     * columns of W_ih that d_x has, without data when that is not packed or
+     * wanted. */
     struct qn_panels forward, to_h, to_x;
     float *work;         /* [slices, task_work], sums, packed, lookup */
     size_t product_work; /* of a task, then its scratch: */

@@ -12,7 +12,7 @@ static struct qn_panels panels_of(const struct qn_lstm_job *job, size_t k,
 
 static struct qn_panels forward_panels(const struct qn_lstm_job *job)
 {
-    return panels_of(job, job->by_step ? job->terms : job->hidden,
+    return panels_of(job, job->packs_input ? job->terms : job->hidden,
                      job->outputs);
 }
 
